@@ -1,8 +1,10 @@
 #include "search/confirmed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,35 +24,31 @@ class Searches {
     return search(items, [this](const KeptSet& kept) { return ask(kept); });
   }
 
-  /// Behind first(). `refused` is what the judge said of its result.
-  MinimalResult second(const std::vector<SearchItem>& items, const KeptSet& refused, double damage) {
+  /// Behind first(), of whose result the judge says `refused`.
+  MinimalResult second(const std::vector<SearchItem>& items, const KeptSet& kept, const Trial& refused) {
     earlier_ = std::exchange(answers_, {});
-    judged_[refused] = earlier_.at(refused);
-    judged_[refused].verdict = Verdict::Bad;
-    judged_[refused].damage = damage;
-    MinimalResult result = search(items, [this](const KeptSet& kept) { return ask_both(kept); });
+    judged_[kept] = refused;
+    start_ = cheapest_of_both(items);
+    MinimalResult result = search(items, [this](const KeptSet& set) { return ask_both(set); });
     if (result.end == SearchEnd::Stopped) take_best_known(result);
     return result;
   }
-
-  bool spent() const { return options_.max_trials != 0 && calls_ >= options_.max_trials; }
 
  private:
   MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle) {
     MinimalOptions own = options_;
     own.max_trials = 0;  // recalled answers are free: the budget is watched here
-    own.stop = [&] { return spent() || (options_.stop && options_.stop()); };
+    own.stop = [this] {
+      return (options_.max_trials != 0 && calls_ >= options_.max_trials) || (options_.stop && options_.stop());
+    };
     own.on_trial = {};
+    own.start = start_;
     MinimalResult result = search_(items, oracle, own);
     result.trials = calls_;
     return result;
   }
 
-  Trial ask(const KeptSet& kept) {
-    // Only of the earlier search: within one, a set that is asked again is meant to be run again.
-    const auto known = earlier_.find(kept);
-    return answers_[kept] = known != earlier_.end() ? known->second : told(kept, oracle_(kept));
-  }
+  Trial ask(const KeptSet& kept) { return answers_[kept] = told(kept, oracle_(kept)); }
 
   Trial ask_both(const KeptSet& kept) {
     const bool is_known = earlier_.contains(kept);
@@ -60,7 +58,20 @@ class Searches {
     const bool asks = passes(trial);
     if (asks) judged_[kept] = judge_(kept, trial);
     const Trial& both = asks ? judged_[kept] : trial;
-    return answers_[kept] = is_known && !asks ? both : told(kept, both);
+    return answers_[kept] = is_known ? both : told(kept, both);
+  }
+
+  /// Of the sets that passed in the earlier search, but the one with everything kept. nullopt: the judge passes none.
+  std::optional<KeptSet> cheapest_of_both(const std::vector<SearchItem>& items) {
+    std::multimap<double, const KeptSet*> by_cost;
+    for (const auto& [kept, trial] : earlier_) {
+      if (passes(trial) && kept.size() < items.size()) by_cost.emplace(cost_of(items, options_.borders, kept), &kept);
+    }
+    for (const auto& [cost, kept] : by_cost) {
+      if (options_.stop && options_.stop()) break;
+      if (passes(ask_both(*kept))) return *kept;
+    }
+    return std::nullopt;
   }
 
   const Trial& told(const KeptSet& kept, const Trial& trial) {
@@ -88,6 +99,7 @@ class Searches {
   const MinimalOptions& options_;
   std::map<KeptSet, Trial> answers_, earlier_;  // of this search, of the oracle in the one before
   std::map<KeptSet, Trial> judged_;
+  std::optional<KeptSet> start_;  // of the second search
   std::size_t calls_ = 0;
 };
 
@@ -103,16 +115,26 @@ std::vector<SearchItem> ranked_after_all(std::vector<SearchItem> items, const Mi
   return items;
 }
 
-/// Notes of the first search, in front. Of its ranking the second one says best.
+/// Notes of the first search, in front. What both say, the second one says best.
 void add_earlier(const std::vector<Note>& earlier, std::vector<Note>& notes) {
   std::vector<Note> all;
-  for (const Note& note : earlier) {
-    const bool of_ranking = note.code == "ranking-mended" || note.code == "ranking-poor";
-    const bool again = std::ranges::any_of(
-        notes, [&](const Note& known) { return known == note || (of_ranking && known.code == note.code); });
-    if (!again) all.push_back(note);
+  for (const std::vector<Note>* some : {&earlier, &std::as_const(notes)}) {
+    for (const Note& note : *some) {
+      const auto same = std::ranges::find(all, note.code, &Note::code);
+      if (same != all.end()) *same = note;
+      if (same == all.end()) all.push_back(note);
+    }
   }
-  notes.insert(notes.begin(), all.begin(), all.end());
+  notes = std::move(all);
+}
+
+Note not_confirmed_note(const MinimalResult& first, const Trial& refused) {
+  Note note{"set-not-confirmed", {{"kept", first.kept.size()}}};
+  if (std::isfinite(first.final_trial.damage) && std::isfinite(refused.damage)) {
+    note.fields.emplace_back("claimed", first.final_trial.damage);
+    note.fields.emplace_back("measured", refused.damage);
+  }
+  return note;
 }
 
 }  // namespace
@@ -122,24 +144,20 @@ MinimalResult search_confirmed(const Search& search, const std::vector<SearchIte
   Searches searches(search, oracle, judge, options);
   MinimalResult first = searches.first(items);
   if (!worth_confirming(first)) return first;
-  const double claimed = first.final_trial.damage;
-  const double measured = confirm(first);
-  const bool repeatable =
-      first.end == SearchEnd::Certified || first.end == SearchEnd::NothingNeeded || first.end == SearchEnd::Found;
-  const bool noise = !(measured > options.most_apart * claimed);  // true where anything is
-  if (!(measured > 1) || !repeatable || !noise || searches.spent()) return first;
+  const Trial confirmed = confirm(first);
+  const bool noise = !(confirmed.damage > options.most_apart * first.final_trial.damage);
+  if (confirmed.verdict != Verdict::Bad || first.end == SearchEnd::Unstable || !noise) return first;
 
   const bool ranked = first.end != SearchEnd::NothingNeeded;
   MinimalResult second =
-      searches.second(ranked ? first.items : ranked_after_all(first.items, options), first.kept, measured);
+      searches.second(ranked ? first.items : ranked_after_all(first.items, options), first.kept, confirmed);
   if (!worth_confirming(second)) {
     first.trials = second.trials;
     if (second.end == SearchEnd::Impossible) first.notes.push_back({"nothing-confirmed", {}});
     return first;
   }
   add_earlier(first.notes, second.notes);
-  second.notes.push_back(
-      {"set-not-confirmed", {{"kept", first.kept.size()}, {"claimed", claimed}, {"measured", measured}}});
+  second.notes.push_back(not_confirmed_note(first, confirmed));
   confirm(second);  // who confirms writes what it is asked about
   return second;
 }

@@ -243,14 +243,17 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
   if (const std::size_t mandatory = rank(items).mandatory; mandatory > 0) {
     result.notes.push_back({"kept-from-the-start", {{"count", mandatory}}});
   }
-  Found found = search_from(items, options.borders, log, options, result);
+  const Trial* const start = options.start ? log.ask(*options.start) : nullptr;
+  const bool starts = start != nullptr && passes(*start);
+  Found found = starts ? Found{settle(items, costs, {*options.start, *start}, log), items}
+                       : search_from(items, options.borders, log, options, result);
   Passing best = std::move(found.passing);
   const std::vector<SearchItem>& known = found.items;
-  for (const OtherCosts& other : options.other_costs) {
+  for (const OtherCosts& other : starts ? std::vector<OtherCosts>() : options.other_costs) {
     const Passing elsewhere = search_elsewhere(known, other, log, options, result);
     if (costs.of(elsewhere.kept) < costs.of(best.kept)) best = settle(known, costs, elsewhere, log);
   }
-  if (const WholeChains chains(known); !chains.are_single_items() && !log.stopped()) {
+  if (const WholeChains chains(known); !starts && !chains.are_single_items() && !log.stopped()) {
     const Passing whole = chains.search(log, options, result);
     if (passes(whole.trial) && costs.of(whole.kept) < costs.of(best.kept)) best = settle(known, costs, whole, log);
   }

@@ -43,6 +43,8 @@ struct MinimalOptions {
   /// What was confirmed may use so many times the allowance that the oracle said, and still be searched again
   /// (confirmed.h).
   double most_apart = 1.5;  // 1.8 dB; flipped quantization steps of few samples were seen to give 0.8 dB
+  /// A set that passes: items are dropped from it, and no other is looked for. Empty: none is known.
+  std::optional<KeptSet> start = {};
   /// Once nothing can be dropped: also try to keep other items instead (exchange.h).
   bool exchange = false;
   /// After the certificate: look for a cheaper set, or for the proof that there is none (minimum.h).

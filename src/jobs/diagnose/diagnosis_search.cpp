@@ -16,6 +16,7 @@
 #include "jobs/search/costs.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
+#include "jobs/search/kept_set_report.h"
 #include "jobs/search/trials_ahead.h"
 #include "plan/plan.h"
 #include "plan/target.h"
@@ -73,14 +74,15 @@ std::optional<LayerTimes> times_of_layers(DiagnosisRun& run, MeasuredNetwork& ne
   return times;
 }
 
+/// A script has a verdict, and no damage.
 Trial worse_of(const Trial& first, const TestRow& row) {
   Trial trial = first;
-  if (row.damage <= trial.damage || std::isnan(row.damage)) return trial;
+  if (row.verdict == Verdict::Good && !(row.damage > trial.damage)) return trial;
   trial.damage = row.damage;
   trial.metric = row.metric;
   trial.on_samples = row.metric == row.on_samples ? std::nullopt : row.on_samples;
   trial.why = row.needs;
-  trial.verdict = row.damage <= 1 ? Verdict::Good : Verdict::Bad;
+  trial.verdict = row.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
   return trial;
 }
 
@@ -136,8 +138,7 @@ class NetworkSearch {
       // Of a minimal set: one that the file must pass too keeps no less.
       const std::optional<double> to_beat = run_.option ? run_.option->cost_to_beat : std::nullopt;
       found_.no_cheaper = to_beat && found.end == SearchEnd::Certified && found.cost > *to_beat;
-      if (found_.no_cheaper) return std::numeric_limits<double>::quiet_NaN();
-      return confirm(found);
+      return found_.no_cheaper ? Trial() : confirm(found);
     };
     const bool hangs_on_one = requirement == nullptr || (requirement->metric == Metric::MaxAbsError ||
                                                          requirement->metric == Metric::MinTop1Agreement);
@@ -164,14 +165,14 @@ class NetworkSearch {
     return kept;
   }
 
-  /// The damage of what was found by what decides, once it is a written file. NaN: there is nothing to confirm.
-  double confirm(const KeptSetReport& found) {
+  /// What was found once it is a written file. Invalid: there is nothing to confirm.
+  Trial confirm(const KeptSetReport& found) {
     const DiagnoseReport& report = run_.report;
     run_.say_seconds();
     run_.report.kept = found;
     Verification& verified = found_.verified;
     verified = write_and_verify(run_, network_);
-    double damage = std::numeric_limits<double>::quiet_NaN();
+    Trial simulated, confirmed;
     if (objective_ != nullptr && !run_.interrupted()) {
       std::optional<TestRow>& test = verified.file_test;
       if (!test) {
@@ -182,18 +183,32 @@ class NetworkSearch {
       }
       if (network_.halves) judge_unseen(network_, *test, found);
       test->layers = found.layers;
-      damage = test->damage;
-      const std::optional<TestRow>& on_engine = verified.engine_test;
-      if (on_engine && !(on_engine->damage <= damage)) damage = on_engine->damage;
+      simulated = trial_of(*test);
+      confirmed = verified.engine_test ? worse_of(simulated, *verified.engine_test) : simulated;
     } else if (report.final_figures && report.final_figures->damage) {
-      damage = *report.final_figures->damage;
+      simulated = trial_of(row_of_figures(*report.final_figures));
       const bool on_engine_alone = run_.options.trials_on_engine && report.engine;
-      if (on_engine_alone || (report.engine && !(*report.engine->figures.damage <= damage))) {
-        damage = *report.engine->figures.damage;
-      }
+      confirmed = on_engine_alone ? trial_of(row_of_figures(report.engine->figures))
+                  : report.engine ? worse_of(simulated, row_of_figures(report.engine->figures))
+                                  : simulated;
     }
-    if (!(damage <= 1)) run_.watch.phase("search");
-    return damage;
+    if (confirmed.verdict == Verdict::Bad) {
+      run_.watch.phase("search");
+      if (simulated.verdict == Verdict::Good) say_missed_there();
+    }
+    return confirmed;
+  }
+
+  /// The answer passes there, so that its own figures do not tell why layers are kept.
+  void say_missed_there() {
+    const std::optional<EngineFigures>& engine = run_.report.engine;
+    if (!engine) return;
+    const std::optional<Requirement>& limit = run_.report.requirement;
+    run_.note_once({"missed-there",
+                    {{"engine", engine->engine},
+                     {"there", figure_text(engine->figures, limit)},
+                     {"simulated", figure_text(*run_.report.final_figures, limit)},
+                     {"kept", run_.report.kept->layers.size()}}});
   }
 
   /// SearchRequest::as_file.
@@ -221,6 +236,7 @@ class NetworkSearch {
     const Requirement& requirement = *run_.requirement();
     TestRow row;
     row.damage = figures.damage.value_or(std::numeric_limits<double>::quiet_NaN());
+    row.verdict = row.damage <= 1 ? Verdict::Good : Verdict::Bad;
     const OutputFigure* const output = deciding_output(figures, requirement);
     if (output == nullptr) return row;
     row.on_samples = metric_value(requirement.metric, *output);

@@ -258,6 +258,10 @@ class KeptSetSearch {
     }
     say(fmt::format("{}, damage {:.3f}: {}", text, trial.damage, word_of(trial.verdict)));
     say_lost();
+    keep_best(set, trial);
+  }
+
+  void keep_best(const KeptSet& set, const Trial& trial) {
     if (trial.verdict != Verdict::Good || !journal_ || !journal_->writes()) return;
     const double cost = context_.cost(set);
     if (best_cost_ && *best_cost_ <= cost) return;
@@ -277,18 +281,50 @@ class KeptSetSearch {
       return search_list(asked, within);
     };
     const Confirm confirm = [&](const MinimalResult& result) {
-      return request_.confirm(report_of(result, context_, tests_, journal()));
+      const Trial trial = request_.confirm(report_of(result, context_, tests_, journal()));
+      if (trial.verdict == Verdict::Bad) files_decide_ = true;
+      if (files_decide_) judged(result.kept, trial);
+      return trial;
     };
-    const JudgePassing judge = [&](const KeptSet& set, const Trial& passed) {
-      sample_inferences_ += passed.samples;
-      return request_.as_file(experiment_.plan_of(units_.steps(set)), context_.layers(set), passed);
-    };
+    const JudgePassing judge = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
     if (request_.most_apart) options.most_apart = *request_.most_apart;
     if (list) options.rerank = {};
     MinimalResult found =
         search_confirmed(list ? in_list : Search(search_minimal), context_.items, oracle, confirm, judge, options);
     if (!list) context_.items = found.items;
     return found;
+  }
+
+  /// What the written file of a set that passed is, which decides.
+  Trial as_file(const KeptSet& set, const Trial& passed) {
+    sample_inferences_ += passed.samples;
+    const Trial trial = request_.as_file(experiment_.plan_of(units_.steps(set)), context_.layers(set), passed);
+    judged(set, trial);
+    return trial;
+  }
+
+  /// Once a file was refused, what passes in simulation alone passes no longer.
+  Oracle deciding(const Oracle& oracle) {
+    if (!files_decide_) return oracle;
+    return [this, oracle](const KeptSet& set) {
+      const Trial trial = oracle(set);
+      return passes(trial) ? as_file(set, trial) : trial;
+    };
+  }
+
+  /// Takes the place of the trial of that set in simulation.
+  void judged(const KeptSet& set, const Trial& trial) {
+    if (trial.verdict == Verdict::Invalid) return;
+    const std::vector<std::string> layers = context_.layers(set);
+    const auto row = std::ranges::find(tests_, layers, &TestRow::layers);
+    if (row == tests_.end()) return;
+    const bool refused = row->verdict == Verdict::Good && trial.verdict == Verdict::Bad;
+    const std::size_t samples = row->samples;
+    *row = row_of(layers, trial);
+    row->samples = samples;
+    say(fmt::format("the file of {} kept: {}", layers.size(), word_of(trial.verdict)));
+    if (refused) best_cost_.reset();
+    keep_best(set, trial);
   }
 
   MinimalResult search_list(const Oracle& oracle, const MinimalOptions& options) {
@@ -348,17 +384,23 @@ class KeptSetSearch {
     Judge judge(experiment_, request_.objective, /*early_stop=*/true, request_.options.confidence);
     const Oracle simulated = [&](const KeptSet& set) { return counted(judge, set); };
     std::map<KeptSet, Trial> known;
-    for (const TestRow& row : tests_) known[context_.set_of(row.layers)] = trial_of(row);
+    for (const TestRow& row : tests_) {
+      if (!files_decide_ || row.verdict != Verdict::Good) known[context_.set_of(row.layers)] = trial_of(row);
+    }
     const std::size_t before = known.size();
     const Oracle& oracle = request_.external ? oracle_ : simulated;
-    const Oracle recorded = journal_ ? journal_->recorded(oracle) : oracle;
+    const Oracle recorded = deciding(journal_ ? journal_->recorded(oracle) : oracle);
     const Oracle remembered = [&](const KeptSet& set) {
       if (const auto found = known.find(set); found != known.end()) return found->second;
       return known[set] = recorded(set);
     };
     MinimalOptions options = search_options();
     options.on_trial = {};
-    const MinimalResult result = search_minimal(context_.items, remembered, options);
+    const Confirm confirm = [this](const MinimalResult& found) { return as_file(found.kept, found.final_trial); };
+    const JudgePassing passing = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
+    const MinimalResult result =
+        request_.external ? search_minimal(context_.items, remembered, options)
+                          : search_confirmed(search_minimal, context_.items, remembered, confirm, passing, options);
     if (!passes(result.final_trial)) return;
     report.minimal = MinimalInstead{context_.layers(result.kept), result.certificate.complete, known.size() - before};
     report.evaluations += known.size() - before;
@@ -367,7 +409,7 @@ class KeptSetSearch {
   void add_pareto(KeptSetReport& report) {
     Judge judge(experiment_, request_.objective, /*early_stop=*/false);
     const Oracle whole = [&](const KeptSet& set) { return counted(judge, set); };
-    const Oracle recorded = journal_ ? journal_->recorded(whole) : whole;
+    const Oracle recorded = deciding(journal_ ? journal_->recorded(whole) : whole);
     report.pareto = pareto_points(
         context_, tests_, recorded, [this] { return sinks_.is_interrupted(); }, report.evaluations);
   }
@@ -387,6 +429,7 @@ class KeptSetSearch {
   std::vector<TestRow> tests_;
   std::vector<double> shares_;  // of a ladder, by step: what is left of the layer's damage with it
   std::optional<double> best_cost_;
+  bool files_decide_ = false;  // one was refused whose trial passed
   std::size_t sample_inferences_ = 0;
 };
 

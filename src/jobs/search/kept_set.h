@@ -22,8 +22,8 @@
 
 namespace vernier {
 
-/// Damage of what was found once it is a written file; NaN when there is nothing to confirm. May be called repeatedly.
-using ConfirmKept = std::function<double(const KeptSetReport&)>;
+/// What was found once it is a written file; Invalid when there is nothing to confirm. May be called repeatedly.
+using ConfirmKept = std::function<Trial(const KeptSetReport&)>;
 
 struct SearchRequest {
   SearchOptions options;
@@ -37,7 +37,7 @@ struct SearchRequest {
   std::vector<Format> rungs = {};     // of a ladder, lowest first, as the target takes them; empty: there is none
   double cost_of_lowest = 0;          // of a ladder: all candidates on their lowest rungs
   ConfirmKept confirm;
-  /// The trial of a set that passed in simulation, or that of the file which it makes, where that does more damage.
+  /// The trial of a set that passed in simulation, or that of the file which it makes, where that is worse.
   std::function<Trial(const Plan& plan, const std::vector<std::string>& kept, const Trial& passed)> as_file;
   std::optional<double> most_apart;  // MinimalOptions::most_apart, where `confirm` may differ by more than noise
   /// The evidence with sensitivities of single layers on more samples than before; nullopt when there are no more.

@@ -176,6 +176,10 @@ constexpr NoteTemplate kNotes[] = {
     {"measurements-reused",
      "reused from an earlier run on the same network and samples: {what:text} (‹no-cache› measures everything anew)"},
     {"method-without-say", "{file}: Vernier uses the ranges of the file and ignores ‹calibration-method› {method}"},
+    {"missed-there",
+     "with {kept:#layer} kept, {engine} gets {there:text}, not {simulated:text} as simulated, so the search asked it "
+     "about "
+     "each set that passed in simulation"},
     {"model-already-quantizes",
      "the model already quantizes ({nodes:#QuantizeLinear node}). An engine that fuses these nodes runs the layers "
      "between them in their format, whatever format you choose"},
@@ -387,8 +391,9 @@ constexpr NoteTemplate kNotes[] = {
      "sensitivity was measured on several samples for the {measured} worst layers; the other {others} are ranked by "
      "one sample. ‹rank› measures all"},
     {"set-not-confirmed",
-     "a set of {kept} kept items reached {claimed:.3f} of the limit in the search, but {measured:.3f} when it was "
-     "confirmed. A second search also measured the file of each set that passed"},
+     "a set of {kept} kept items passed in the search[ with {claimed:.7g} of the limit], but its file missed when it "
+     "was "
+     "confirmed[: {measured:.7g}]. A second search also measured the file of each set that passed"},
     {"settings-of-absent-layers",
      "the settings of {layers} have no effect: with these formats, graph preparation removes these layers"},
     {"shapes-folded", "{count:#Shape node} of tensors of fixed shape folded"},

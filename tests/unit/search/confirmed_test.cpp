@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "search/trials.h"
 #include "toy_oracles.h"
 
 namespace vernier {
@@ -21,19 +23,23 @@ struct File {
   std::vector<KeptSet> confirmed = {}, judged = {};
 
   double damage(const KeptSet& kept) const { return factor(kept) * toys::damage_of(toy, kept); }
+  Trial trial(const KeptSet& kept) const {
+    Trial trial;
+    trial.damage = damage(kept);
+    trial.verdict = std::isnan(trial.damage) ? Verdict::Invalid : trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
+    return trial;
+  }
   MinimalResult search(std::vector<KeptSet>* calls = nullptr, MinimalOptions options = {}) {
     options.on_trial = [&](const KeptSet& kept, const Trial&) {
       if (calls != nullptr) calls->push_back(kept);
     };
     const Confirm confirm = [this](const MinimalResult& result) {
       confirmed.push_back(result.kept);
-      return damage(result.kept);
+      return trial(result.kept);
     };
-    const JudgePassing judge = [this](const KeptSet& kept, Trial trial) {
+    const JudgePassing judge = [this](const KeptSet& kept, const Trial&) {
       judged.push_back(kept);
-      trial.damage = damage(kept);
-      if (trial.damage > 1) trial.verdict = Verdict::Bad;
-      return trial;
+      return trial(kept);
     };
     return search_confirmed(search_minimal, toy.items, toys::honest(toy), confirm, judge, options);
   }
@@ -121,7 +127,8 @@ TEST(SearchConfirmed, SaysWhereNoFilePasses) {
   const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
   std::size_t asked = 0;
   const MinimalResult result = search_confirmed(
-      search_minimal, toy.items, toys::honest(toy), [&](const MinimalResult&) { return ++asked, 1.2; },
+      search_minimal, toy.items, toys::honest(toy),
+      [&](const MinimalResult&) { return ++asked, Trial{.verdict = Verdict::Bad, .damage = 1.2}; },
       [](const KeptSet&, Trial trial) {
         trial.verdict = Verdict::Bad;
         trial.damage = 1.2;
@@ -138,7 +145,7 @@ TEST(SearchConfirmed, DoesNotAskTheFileAboutASetThatFailed) {
   std::size_t asked = 0;
   const MinimalResult result = search_confirmed(
       search_minimal, toy.items, [](const KeptSet&) { return Trial{.verdict = Verdict::Bad, .damage = 3}; },
-      [&](const MinimalResult&) { return static_cast<double>(++asked); },
+      [&](const MinimalResult&) { return ++asked, Trial(); },
       [&](const KeptSet&, const Trial& trial) { return ++asked, trial; }, {});
   EXPECT_EQ(result.end, SearchEnd::Impossible);
   EXPECT_EQ(asked, 0U);
@@ -172,6 +179,46 @@ TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereTheSecondSearchIsCutShort) 
   EXPECT_LE(file.damage(result.kept), 1);
   EXPECT_LT(result.kept.size(), toy.items.size()) << "a smaller one than all is known";
   EXPECT_FALSE(result.certificate.complete);
+}
+
+// A set that was seen to pass in the first search passes as a file, too: nothing dearer is an answer.
+TEST(SearchConfirmed, CostsNoMoreThanASetThatBothWereSeenToPass) {
+  const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
+  std::vector<KeptSet> passed;
+  search_minimal(toy.items, toys::honest(toy), {.on_trial = [&](const KeptSet& kept, const Trial& trial) {
+                   if (passes(trial)) passed.push_back(kept);
+                 }});
+  ASSERT_GT(passed.size(), 3U);
+  File file{toy,
+            [&](const KeptSet& kept) { return kept == passed[passed.size() - 2] || kept.size() > 30 ? 1.0 : 5.0; }};
+  MinimalOptions options;
+  options.most_apart = 10;
+  const MinimalResult result = file.search(nullptr, options);
+  EXPECT_LE(result.kept.size(), passed[passed.size() - 2].size());
+  EXPECT_EQ(result.end, SearchEnd::Certified);
+}
+
+TEST(SearchConfirmed, KnowsTheCheapestSetOfBothWhereTheBudgetIsSpent) {
+  const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
+  const MinimalResult first = File{toy}.search();
+  File file{toy, [&](const KeptSet& kept) { return kept == first.kept ? 1.2 : 1.0; }};
+  MinimalOptions options;
+  options.max_trials = first.trials;
+  const MinimalResult result = file.search(nullptr, options);
+  EXPECT_EQ(result.trials, first.trials);
+  EXPECT_LT(result.kept.size(), toy.items.size());
+  EXPECT_LE(file.damage(result.kept), 1);
+}
+
+TEST(SearchConfirmed, SearchesAgainWhereVerdictsHaveNoDamage) {
+  Trial bad;
+  bad.verdict = Verdict::Bad;  // of a script
+  const MinimalResult result = search_confirmed(
+      search_minimal, kTight.items, toys::honest(kTight),
+      [&](const MinimalResult& found) { return found.kept.size() > 1 ? found.final_trial : bad; },
+      [&](const KeptSet& kept, const Trial& trial) { return kept.size() > 1 ? trial : bad; }, {});
+  EXPECT_EQ(result.kept.size(), 2U);
+  EXPECT_EQ(result.notes.back().find("claimed"), nullptr);
 }
 
 TEST(SearchConfirmed, RanksAfterAllWhatPassedWithNothingKept) {
