@@ -2,23 +2,39 @@
 import hashlib
 import os
 
-ONE_IN = 4
+import pytest
+
+ONE_IN = 6
+STATES = {}  # of the random numbers of a file that has such tests, before its first one
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "sampled: one of many of its kind, of which each change runs one in four")
+    config.addinivalue_line("markers", f"sampled: one of many of its kind, of which each change runs one in {ONE_IN}")
 
 
 def pytest_collection_modifyitems(config, items):
-    """VERNIER_SAMPLE names the change: the same one runs the same tests wherever it is tested."""
+    """VERNIER_SAMPLE names the change: the same one runs the same tests wherever it is tested. Of each file it runs at least
+    one, and tests with the same parameters together, as they share what was made for them."""
+    many = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            many.setdefault(item.path, []).append(item)
+    STATES.update((path, of_file[0].module.rng.bit_generator.state) for path, of_file in many.items() if hasattr(of_file[0].module, "rng"))
     change = os.environ.get("VERNIER_SAMPLE")
     if not change:
         return
 
-    def runs(item):
-        place = hashlib.sha256(f"{change} {item.nodeid.rpartition('/')[2]}".encode()).digest()
-        return item.get_closest_marker("sampled") is None or place[0] % ONE_IN == 0
+    def place(item):
+        parameters = item.callspec.id if hasattr(item, "callspec") else item.name
+        return hashlib.sha256(f"{change} {item.path.name} {parameters}".encode()).digest()
 
-    left_out = [item for item in items if not runs(item)]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if runs(item)]
+    left_out = {item for of_file in many.values() for item in sorted(of_file, key=place)[-(-len(of_file) // ONE_IN):]}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(autouse=True)
+def same_data(request):
+    """The same random data, whichever tests ran before."""
+    if request.path in STATES:
+        request.module.rng.bit_generator.state = STATES[request.path]

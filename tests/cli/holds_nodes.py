@@ -5,9 +5,9 @@
 --code: that exit code instead of 1. --calls: one line is added to FILE for each call.
 """
 import argparse
+import pathlib
+import re
 import sys
-
-import onnx
 
 parser = argparse.ArgumentParser()
 parser.add_argument("model")
@@ -18,5 +18,5 @@ arguments = parser.parse_args()
 if arguments.calls:
     with open(arguments.calls, "a", encoding="utf8") as calls:
         calls.write("call\n")
-names = {node.name for node in onnx.load(arguments.model).graph.node}
-sys.exit(arguments.code if all(f"onnx_graphsurgeon_node_{number}" in names for number in arguments.nodes) else 0)
+names = set(re.findall(rb"onnx_graphsurgeon_node_(\d+)", pathlib.Path(arguments.model).read_bytes()))  # onnx takes ten times as long to load
+sys.exit(arguments.code if names.issuperset(number.encode() for number in arguments.nodes) else 0)

@@ -219,6 +219,7 @@ def network_feed(network, model):
     return feed
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("network", NETWORKS)
 def test_network_computes_the_same_bits(network, convert, tmp_path):
     path = SHARED / "models" / network / "model.onnx"

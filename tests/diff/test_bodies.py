@@ -100,6 +100,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("low", FORMATS)

@@ -5,7 +5,7 @@ Never an internal error, and never a file that ONNX Runtime refuses although it 
 as near the original's as the format lets well-behaved operators be (NEAR), and else when `verify` claims just the error that ONNX
 Runtime shows: a logarithm near 1 or a sum of large values of both signs loses digits in any implementation. Formats that no CPU
 provider runs (BF16, FP8) are judged by `verify` alone, which simulates them. What became of each test is written to
-build/lowered_nodes.json. The default takes every 24th test, and each change (VERNIER_SAMPLE) begins at another one.
+build/lowered_nodes.json. The default takes every 48th test, and each change (VERNIER_SAMPLE) begins at another one.
 VERNIER_NODE_STEP=1 takes all of them and prints the table of docs/contributing/hardening.md:
 
     VERNIER_NODE_STEP=1 python -m pytest tests/diff/test_lowered_nodes.py -s
@@ -28,7 +28,7 @@ from onnx.backend.test.loader import load_model_tests
 from typed_files import ENVIRONMENT, PROGRAM, ROOT, session
 
 REPORT = ROOT / "build/lowered_nodes.json"
-STEP = int(os.environ.get("VERNIER_NODE_STEP", "24"))
+STEP = int(os.environ.get("VERNIER_NODE_STEP", "48"))
 FORMATS = {"float16": ["--fp16"], "bfloat16": ["--bf16"], "float8": ["--fp8"], "int8": ["--int8"],
            "codes": ["--int8", "--target", "onnxruntime", "--even-if-slower"], "int4": ["--int4"], "mixed": ["--int4", "--int8", "-p", "float16"]}
 RUN_BY_NOBODY = {"bfloat16", "float8"}

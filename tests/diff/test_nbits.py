@@ -71,6 +71,7 @@ def kinds(graph):
     return [node.op_type for node in graph.node]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("low", [["--int4"], ["--low", "uint4", "--block-size", "32"]], ids=["int4", "uint4"])
 @pytest.mark.parametrize("name", FORMS)
 def test_products_run_on_the_stored_weight(name, low, tmp_path):
@@ -93,6 +94,7 @@ def test_products_run_on_the_stored_weight(name, low, tmp_path):
         assert figures(report["figures"])["y"] == pytest.approx(measured, abs=0.3)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FORMS)
 def test_the_rule_names_what_is_not_fused(name, tmp_path):
     words, rank, _ = FORMS[name]
@@ -107,6 +109,7 @@ def test_the_rule_names_what_is_not_fused(name, tmp_path):
     assert set(found) <= {f"n{i}" for i, word in enumerate(words) if word.startswith(("MatMul", "Gemm"))}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("low", [["--int4"], ["--low", "uint4"], ["--int16", "--weight-bits", "4"]], ids=["int4", "uint4", "int16"])
 @pytest.mark.parametrize("name", ["matmul", "transposed", "relu", "bias of a row"])
 def test_a_file_gives_its_scales_to_a_repair(name, low, tmp_path):

@@ -104,6 +104,7 @@ def typed_file(model, folder):
     return folder / "typed.onnx"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_a_float16_layer_is_a_float32_kernel_between_roundings(name, tmp_path):
     op_type, shape, constants, attributes = CASES[name]

@@ -129,6 +129,7 @@ def test_they_run_as_in_onnx_runtime(vernier, make, operators, tmp_path, place):
         assert np.array_equal(arrays[name], wanted)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("precision", ("fp16", "bf16", "int8", "fp8"))
 @pytest.mark.parametrize("place", PLACES)
 def test_they_stay_in_float32_and_the_layers_around_them_do_not(vernier, make, operators, tmp_path, place, precision):
@@ -156,6 +157,7 @@ def test_an_old_opset_is_raised_around_them(vernier, make, operators, tmp_path, 
     assert {opset.domain: opset.version for opset in onnx.load(tmp_path / "typed.onnx").opset_import} == {"": 19, DOMAIN: 1}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", (
     ("diagnose", "M", "--int8", "--min-sqnr", "10", "-o", "out"), ("fix", "M", "--int8", "--min-sqnr", "10", "-o", "out"),
     ("quantize", "M", "--target", "onnxruntime", "-o", "q.onnx"), ("calibrate", "M", "-o", "ranges.json"),

@@ -57,31 +57,21 @@ def differs(chain):
     return fused_layers.sqnr(right, RECORD[chain].astype(np.float64)) < 25
 
 
-def hash_of(chain):
-    return zlib.crc32(chain.encode())
-
-
 def test_the_record_has_both_kinds():
     wrong = [chain for chain in LIMITED if differs(chain)]
     assert len(LIMITED) > 300 and 60 < len(wrong) < 120
 
 
-@pytest.mark.parametrize("low", ["bf16", "fp16"])
-def test_what_the_engine_gives_is_simulated(low, tmp_path):
-    apart = []
-    for chain in LIMITED:
-        if not chain.startswith(low) or (not differs(chain) and hash_of(chain) % 4):
-            continue
-        model, data = written(chain, tmp_path)
-        got = fused_layers.part(simulated(model, data, tmp_path)).astype(np.float64)
-        figure = fused_layers.sqnr(RECORD[chain].astype(np.float64), got)
-        if figure < ALIKE_DB[low]:
-            apart.append((chain, round(figure, 1)))
-        if bool(found(model) & {"lost-upper-limit", "absent-limit"}) != differs(chain):
-            apart.append((chain, found(model)))
-    assert not apart
+@pytest.mark.sampled
+@pytest.mark.parametrize("chain", [chain for chain in LIMITED if not chain.startswith("fp32") and (differs(chain) or zlib.crc32(chain.encode()) % 4 == 0)])
+def test_what_the_engine_gives_is_simulated(chain, tmp_path):
+    model, data = written(chain, tmp_path)
+    got = fused_layers.part(simulated(model, data, tmp_path)).astype(np.float64)
+    assert fused_layers.sqnr(RECORD[chain].astype(np.float64), got) >= ALIKE_DB[chain.split()[0]]
+    assert bool(found(model) & {"lost-upper-limit", "absent-limit"}) == differs(chain)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("low", ["bf16", "fp16"])
 @pytest.mark.parametrize("layer", ["Linear256", "Gemm256"])
 def test_products_have_the_noise_that_the_engine_gives_them(low, layer, tmp_path):
@@ -100,6 +90,7 @@ def test_products_have_the_noise_that_the_engine_gives_them(low, layer, tmp_path
     assert abs(np.mean(apart)) < 1 and np.std(apart) < 2.5, apart
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("low", ["bf16", "fp16"])
 @pytest.mark.parametrize("behind", ["AveragePool", "MaxPool", "Conv3"])
 @pytest.mark.parametrize("limits", ["clip0_6", "clip0", "clip_6", "Max0 Min6"])

@@ -33,12 +33,6 @@ def vernier(*arguments, code=0):
     return done
 
 
-@pytest.fixture(autouse=True)
-def same_data():
-    """The same data, whichever tests ran before: a change runs a sample of them."""
-    rng.bit_generator.state = numpy.random.default_rng(23).bit_generator.state
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return tmp_path_factory.mktemp("inputs")
@@ -48,6 +42,7 @@ def worst(figures):
     return min(float(output["sqnr_db"]) for output in figures["outputs"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_engine_gives_what_is_simulated(network, data, tmp_path):
     model, samples = networks.model_file(network), networks.make(data, network, 4)

@@ -58,6 +58,7 @@ def test_the_page_says_the_same():
         assert row.endswith(f"| {words} |")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rule", CASES)
 def test_a_rule_says_what_the_compiler_does(rule, tmp_path):
     stands, changed = (checked(model, tmp_path / f"{name}.onnx") for name, model in zip(("stands", "changed"), CASES[rule]))

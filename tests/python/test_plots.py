@@ -65,6 +65,7 @@ REPORTS = ["a requirement", "no requirement", "a curve", "costs in bytes", "fix"
            "a limit for an output", "a metric", "labels", "impossible", "overflows", "one layer", "one exact layer", "several formats"]
 
 
+@pytest.mark.sampled
 @needs_matplotlib
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("which", REPORTS)

@@ -171,6 +171,7 @@ def compare(folder, kind, forms, fault, first):
 IMAGE_FORMS = ["norm", "scale", "fused", "pad", "layout", "automatic"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", [10, 13])
 @pytest.mark.parametrize("fault", [None, "weight", "bias", "pads", "relu"])
 @pytest.mark.parametrize("forms", [*(("plain", form) for form in IMAGE_FORMS), ("norm", "plain"), ("fused", "plain"), ("scale", "norm")], ids="-".join)
@@ -178,6 +179,7 @@ def test_convolutions_in_other_forms_behind_a_fault(forms, fault, first, tmp_pat
     compare(tmp_path, Images, forms, fault, first)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", [10, 13])
 @pytest.mark.parametrize("fault", [None, "weight", "bias", "operator"])
 @pytest.mark.parametrize("forms", [("plain", "gemm"), ("plain", "pieces"), ("plain", "skip"), ("gemm", "plain"), ("pieces", "skip"), ("skip", "plain")], ids="-".join)

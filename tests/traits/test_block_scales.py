@@ -46,6 +46,7 @@ def defects(folder, code, **how):
     return [kind for kind, _ in names], [defect["text"] for defect in report["defects"]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("factor", [1 / 4, 1 / 2, 4])
 @pytest.mark.parametrize("inputs, block", [(256, 16), (256, 32), (232, 16)])
 @pytest.mark.parametrize("seed", range(3))

@@ -97,6 +97,7 @@ def network(trait, wrong):
     return b.model([("x", FLOAT, [ROWS, WIDTH])], [("y", FLOAT, [ROWS, 6])])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("trait", TRAITS)
 def test_the_node_with_the_other_number_is_named_alone(trait, kind, tmp_path):
@@ -112,6 +113,7 @@ def test_the_node_with_the_other_number_is_named_alone(trait, kind, tmp_path):
     assert "-inf dB" not in defects[0]["text"], defects
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("trait", TRAITS)
 def test_the_right_file_has_no_defect(trait, kind, tmp_path):

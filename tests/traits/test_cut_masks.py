@@ -46,6 +46,7 @@ def defects(folder, target, *options, command=("verify",)):
     return json.loads(done.stdout).get("defects", [])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", ["add", "where", "product"])
 @pytest.mark.parametrize("mask", [-1e4, -1e9, -3.4e38])
 @pytest.mark.parametrize("target", TARGETS)

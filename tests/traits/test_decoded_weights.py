@@ -111,6 +111,7 @@ def report_of(folder, *command, codes):
     return json.loads(done.stdout), done
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("form", FORMS)
 def test_wrong_weights_are_named_in_any_form(form, wrong, tmp_path):

@@ -67,6 +67,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_factor_that_vernier_folds_is_no_defect(form, wrong, tmp_path):

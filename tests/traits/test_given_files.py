@@ -161,6 +161,7 @@ def n_bits(folder, bits, damaged, zero_points, transposed):
     np.savez(folder / "x.npz", x=b.normal(6, 4, 40))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("damaged", [False, True])
 @pytest.mark.parametrize("zero_points, transposed", [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("bits", [4, 8])
@@ -202,6 +203,7 @@ def of_any_size(folder, tail, records=(), metadata=()):
     onnx.save(model, folder / "net.onnx")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("size", [16, 32])
 @pytest.mark.parametrize("how, warns, says", [
     ({"tail": "pooled"}, False, ""),

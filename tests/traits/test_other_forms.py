@@ -183,6 +183,7 @@ def defects_found(folder, code, least=27):
         yield json.loads(done.stdout).get("defects", [])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize(("network", "float_form", "form"), CASES, ids=[f"{a}-{b}" for _, a, b in CASES])
 def test_a_wrong_constant_of_a_layer_in_another_form_is_named(network, float_form, form, wrong, tmp_path):
@@ -228,6 +229,7 @@ def test_a_factor_that_the_other_form_holds_is_not_a_wrong_scale(narrow, tmp_pat
     assert [defect["node"] for defect in json.loads(done.stdout).get("defects", [])] == (["relu.codes"] if narrow < 1 else [])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("wrong", ["right", "swapped", "bias"])
 @pytest.mark.parametrize(("float_form", "form"), [("matmul", "gemm"), ("gemm", "matmul"), ("matmul", "pointwise")])

@@ -94,6 +94,7 @@ def test_a_sound_file_has_no_defect(folder, kind):
     assert found(folder, network(kind), code=0)[0] == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 @pytest.mark.parametrize("narrow", ACTIVATIONS)
 def test_a_pair_that_cuts_off_values_is_named_whoever_reads_it(folder, kind, narrow):
@@ -326,6 +327,7 @@ def product(kind, size, block, shift=0, how="rounded", places=slice(None)):
 KINDS = [TensorProto.INT4, TensorProto.UINT4, TensorProto.INT8, TensorProto.UINT8]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("block", [32, 128])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wrong", [{"shift": 1}, {"shift": -1}, {"shift": -1, "places": slice(5, 6)}, {"how": "down"}, {"how": "toward zero"}, {}])

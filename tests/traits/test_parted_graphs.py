@@ -94,6 +94,7 @@ def test_a_norm_in_another_form_is_no_defect(float_fused, fused, tmp_path):
     assert db > 30 and defects == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("change,constant", [(scaled_gamma, "b.gamma"), (one_gamma, "b.gamma"), (moved_beta, "b.beta")])
 @pytest.mark.parametrize("float_fused,fused", [(False, True), (True, False), (True, True), (False, False)])
 def test_a_wrong_constant_of_a_norm_is_named_in_any_form(float_fused, fused, change, constant, tmp_path):

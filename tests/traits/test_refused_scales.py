@@ -98,6 +98,7 @@ def write(folder, form, bad, opset=21):
     np.savez(folder / "x.npz", x=np.random.default_rng(3).standard_normal((8, 1, INPUTS)).astype(np.float32))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bad", [None, 0.0, np.nan], ids=["good", "zero", "nan"])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_job_refuses_a_scale_that_is_none(form, bad, tmp_path):
@@ -113,6 +114,7 @@ def test_every_job_refuses_a_scale_that_is_none(form, bad, tmp_path):
         assert ("bad-scale" in {defect["kind"] for defect in found.get("defects", [])}) == (bad is not None)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bad", [0.0, np.nan], ids=["zero", "nan"])
 @pytest.mark.parametrize("form", ["qlinear_matmul", "pair", "divided"])
 @pytest.mark.parametrize("job", [["fix", "float.onnx", "--from", "quantized.onnx"], ["diagnose", "quantized.onnx", "--float", "float.onnx"]],

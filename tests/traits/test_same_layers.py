@@ -112,6 +112,7 @@ def norm(b):
     return b.add("Add", [scaled, b.constant("shift", values(16, seed=2))], "norm")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("wrong", [False, True])
 @pytest.mark.parametrize("first", range(10, 20))
 def test_numbered_tensors_of_two_exports_are_matched_by_value(first, wrong, tmp_path):

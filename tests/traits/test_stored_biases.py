@@ -36,6 +36,7 @@ def report_of(folder, *command, codes):
     return json.loads(vernier(*command, "--data", "x.npz", "--json", folder=folder, codes=codes).stdout)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("operators", [False, True], ids=["pairs", "operators"])
 @pytest.mark.parametrize("bias", [*BIASES, *HARMLESS])
 def test_biases_that_are_wrong_beyond_bias_correction_are_named(bias, operators, tmp_path):

@@ -170,6 +170,7 @@ def test_onnxruntime_quantizes_what_gains_time(tmp_path):
     assert "--even-if-slower belongs to --target onnxruntime" in refused.stderr
 
 
+@pytest.mark.sampled
 def test_no_preparation_costs_accuracy(made, tmp_path):
     model, data, _ = made
     done = vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path)
@@ -187,6 +188,7 @@ def test_what_is_converted_keeps_its_interface_and_is_measured(made, tmp_path, f
     check_claim(model, tmp_path / "typed.onnx", samples, json.loads(done.stdout)["figures"], form)
 
 
+@pytest.mark.sampled
 def test_a_file_against_itself_is_exact(made, tmp_path):
     model, data, _ = made
     done = vernier("verify", model, model, "--data", data, "--min-top1-agreement", "1", "--json", folder=tmp_path, codes=(0, 1))
@@ -511,6 +513,7 @@ def test_equal_infinities_are_equal(tmp_path, value):
         vernier("verify", "m.onnx", "m.onnx", *limit, folder=tmp_path)
 
 
+@pytest.mark.sampled
 def test_runners_agree(made, tmp_path):
     model, data, _ = made
     differs = model.stem == "sometimes_nan"  # NaN is not equal to NaN there, as in NumPy and Polygraphy
@@ -518,6 +521,7 @@ def test_runners_agree(made, tmp_path):
             codes=(int(differs),))
 
 
+@pytest.mark.sampled
 def test_it_can_be_looked_at(made, tmp_path):
     model, data, _ = made
     vernier("inspect", "model", model, "--show", "layers", folder=tmp_path)

@@ -111,6 +111,7 @@ FAULTS = {"narrow": "two.up.codes", "weight scale": "one.k.weight.values", "othe
           "operator": "Sigmoid 'one.act'", "epsilon": "epsilon 0.3, in the float model 1e-05"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", [10, 13, 17, 22])
 @pytest.mark.parametrize("name", ["{}", "val_{}"])
 @pytest.mark.parametrize("kind", [None, *FAULTS])

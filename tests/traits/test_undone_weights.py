@@ -96,6 +96,7 @@ def test_a_pair_that_clips_is_named_alone_among_equalized_weights(tmp_path, laye
     assert [node for _, node in names] == ["r0.codes"], names
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("factor", [0.25, 0.8, 1.25, 4])
 @pytest.mark.parametrize("layers", [3, 6, 24])
 def test_a_wrong_scale_is_named_alone_among_equalized_weights(tmp_path, layers, factor):

@@ -83,7 +83,7 @@ def one_split(folder, network, fit, seed):
     return split
 
 
-@pytest.fixture(scope="module", params=NETWORKS)
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.sampled) for name in NETWORKS])
 def splits(request, tmp_path_factory):
     network = NETWORKS[request.param]()
     return {(fit, seed): one_split(tmp_path_factory.mktemp("split"), network, fit, seed) for fit in (12, 30, 60, 100) for seed in range(2)}

@@ -104,6 +104,7 @@ def test_a_weight_whose_scale_is_too_large_is_named_with_its_factor(network, wei
         assert len(found) == named and all(weight in defect["text"] and "times as large" in defect["text"] for defect in found), (found, db)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("heavy", [False, True])
 @pytest.mark.parametrize("network", [convolutions, gated])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
