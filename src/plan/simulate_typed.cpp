@@ -28,7 +28,6 @@
 #include "plan/round_node.h"
 #include "plan/rounding_pairs.h"
 #include "plan/typed_weights.h"
-#include "plan/widened_floats.h"
 #include "vernier/arithmetic.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
@@ -44,9 +43,10 @@ class TypedSimulation {
  public:
   /// `rounds` false: values stay as float32 has them, and inputs and outputs of the types that the file gives them.
   TypedSimulation(const Model& typed, bool rounds, const Arithmetic& arithmetic, std::size_t most_decoded,
-                  const Clamps& clamps = {})
+                  const Clamps& clamps = {}, WidenedWeights* weights = nullptr)
       : rounds_(rounds),
         clamps_(clamps),
+        weights_(weights),
         source_(normalized_file(typed)),
         types_(infer_types(source_)),
         sums_(arithmetic) {
@@ -119,13 +119,11 @@ class TypedSimulation {
 
   /// float16 and bfloat16 constants, exactly.
   void widen_initializers(onnx::GraphProto& graph) {
-    std::vector<std::string> names;
-    for (const onnx::TensorProto& tensor : graph.initializer()) {
-      if (low_float(static_cast<Dtype>(tensor.data_type()))) names.push_back(tensor.name());
-    }
-    for (const std::string& name : names) {
+    for (const std::string& name : low_initializers(graph)) {
       // Bodies are no part of result_ while their nodes are rewritten.
-      set_initializer(result_.model, graph, name, widened(initializer(source_, name).value()));
+      const Tensor low = initializer(source_, name).value();
+      const bool large = source_.weights.contains(name);
+      set_initializer(result_.model, graph, name, large && weights_ != nullptr ? weights_->of(low) : widened(low));
     }
   }
 
@@ -456,6 +454,7 @@ class TypedSimulation {
 
   const bool rounds_;
   const Clamps& clamps_;
+  WidenedWeights* const weights_;
   bool decodes_in_runs_ = false;
   Model source_;
   std::map<std::string, ValueType> types_;
@@ -476,10 +475,10 @@ class TypedSimulation {
 
 }  // namespace
 
-SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, std::size_t most_decoded) {
+SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, std::size_t most_decoded,
+                             WidenedWeights* weights) {
   Model in_engine;
-  std::vector<std::string> lost;
-  std::vector<std::string> steps;
+  std::vector<std::string> lost, steps;
   if (may_lose_limits(typed) || may_take_half_steps(typed)) {
     in_engine = normalized_file(typed);
     lost = lose_limits(in_engine);
@@ -487,7 +486,7 @@ SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, s
   }
   const bool as_engine = arithmetic.accumulate == Accumulate::Float16 && !(lost.empty() && steps.empty());
   SimulatedFile simulated =
-      TypedSimulation(as_engine ? in_engine : typed, /*rounds=*/true, arithmetic, most_decoded).run();
+      TypedSimulation(as_engine ? in_engine : typed, /*rounds=*/true, arithmetic, most_decoded, {}, weights).run();
   simulated.lost_limits = std::move(lost);
   simulated.half_steps = std::move(steps);
   return simulated;

@@ -14,6 +14,7 @@
 #include "plan/normalized_file.h"
 #include "plan/one_copy.h"
 #include "plan/plan.h"
+#include "plan/widened_floats.h"
 #include "vernier/arithmetic.h"
 #include "vernier/note.h"
 
@@ -42,9 +43,10 @@ struct SimulatedFile {
 };
 
 /// `arithmetic`: what the file does not say. Where stored codes would take more than `most_decoded` bytes as floats,
-/// weights stay codes and each run decodes them.
+/// weights stay codes and each run decodes them. `weights`: those of simulations of the same file; null: there are
+/// none.
 SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {},
-                             std::size_t most_decoded = kOneCopyAbove);
+                             std::size_t most_decoded = kOneCopyAbove, WidenedWeights* weights = nullptr);
 
 /// Whether any layer of the file computes in less than float32.
 inline bool any_low(const SimulatedFile& file) {

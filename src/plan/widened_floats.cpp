@@ -19,6 +19,14 @@ std::optional<Format> low_float(Dtype dtype) {
   return std::nullopt;
 }
 
+std::vector<std::string> low_initializers(const onnx::GraphProto& graph) {
+  std::vector<std::string> names;
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    if (low_float(static_cast<Dtype>(tensor.data_type()))) names.push_back(tensor.name());
+  }
+  return names;
+}
+
 QuantParams grid_of(Format format) {
   QuantParams params;
   params.format = format;
@@ -29,6 +37,12 @@ Tensor widened(const Tensor& low) {
   const QuantParams params = grid_of(*low_float(low.dtype()));
   const auto values = std::make_shared<const std::vector<float>>(decode(params, 1, low.count(), low.bytes()));
   return {Dtype::Float32, low.shape(), {values, reinterpret_cast<const std::byte*>(values->data())}};
+}
+
+Tensor WidenedWeights::of(const Tensor& low) {
+  Known& known = known_[low.bytes().data()];
+  if (known.low.dtype() != low.dtype() || known.low.shape() != low.shape()) known = {low, widened(low)};
+  return known.wide;
 }
 
 void widen_attributes(onnx::NodeProto& node) {

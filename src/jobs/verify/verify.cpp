@@ -200,12 +200,11 @@ bool sums_may_differ(const SimulatedFile& file, Target target) {
          });
 }
 
-OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Arithmetic& arithmetic,
+/// `simulate`: the typed file.
+OtherSums measure_other_sums(const Subject& subject, const SimulateWith& simulate, const Arithmetic& arithmetic,
                              const Requirement* requirement, const OutputStore* known) {
   const Arithmetic other = other_arithmetic(arithmetic);
-  SimulatedFile simulated = simulate_typed(typed, other);
-  bring_beside(loaded, typed, simulated.model);
-  return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement, known)};
+  return {other.accumulate, figures_of_file(subject, simulate(other), requirement, known)};
 }
 
 /// In lock-step; without errors of layers where outputs of the float model are known and no layer needs a look. Then
@@ -306,7 +305,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   watch.phase("load");
   const std::optional<Model> pairs = pairs_of_operators(typed, *sources.model(options.float_model));
   const Model& simulates = pairs ? *pairs : typed;
-  SimulatedFile simulated = simulate_typed(simulates, options.arithmetic);
+  WidenedWeights weights;  // large FP16 files would be as many times in memory as they are simulated
+  SimulatedFile simulated = simulate_typed(simulates, options.arithmetic, kOneCopyAbove, &weights);
   Loaded loaded = load_beside(typed, simulated, options.float_model, sources, options.arithmetic);
   if (loaded.rounds) known = nullptr;  // an earlier run left that to the runtime
   const Subject& subject = loaded.subject;
@@ -336,10 +336,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const bool stores_codes = !simulated.quantized.empty() || has_nbits_weights(simulated.model);
   if (known == nullptr && stores_codes) {
     const Model normalized = normalized_pairs(typed);
-    FloatWeights weights = float_weights(subject, simulated.model, matches);
-    add_constants_of_moves(subject, simulated.model, weights);
-    add_constant_twins(*loaded.original, simulated, weights);
-    report.defects = find_wrong_constants(normalized, subject, simulated, weights, matches);
+    FloatWeights of_float = float_weights(subject, simulated.model, matches);
+    add_constants_of_moves(subject, simulated.model, of_float);
+    add_constant_twins(*loaded.original, simulated, of_float);
+    report.defects = find_wrong_constants(normalized, subject, simulated, of_float, matches);
   }
   std::optional<OutputStore> typed_outputs;
   const Lockstep measured = compare(subject, simulated.model, matches, known, typed_outputs);
@@ -365,12 +365,12 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     // Whoever asks for sums in float16 wants what holds in either case.
     const bool decides = options.arithmetic.accumulate == Accumulate::Float16;
     try {
-      report.other_sums = measure_other_sums(loaded, simulates, options.arithmetic, requirement, known);
       const auto simulate = [&](const Arithmetic& arithmetic) {
-        SimulatedFile file = simulate_typed(simulates, arithmetic);
+        SimulatedFile file = simulate_typed(simulates, arithmetic, kOneCopyAbove, &weights);
         bring_beside(loaded, typed, file.model);
         return std::move(file.model);
       };
+      report.other_sums = measure_other_sums(subject, simulate, options.arithmetic, requirement, known);
       const auto tf32 = tf32_reads(subject, simulate, decides ? report.other_sums->figures : report.figures,
                                    decides ? report.figures : report.other_sums->figures, known);
       if (tf32) warn(*tf32);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "plan/round_node.h"
 #include "simulated_graph.h"
@@ -48,6 +49,21 @@ TEST(SimulateTyped, AFloat32FileStaysAsItIs) {
   EXPECT_EQ(names_of(file.model.proto.graph(), "Round"), Names{});
   EXPECT_EQ(inputs_of(file.model, "e"), Names{"x"});
   EXPECT_EQ(format_of(file, "e"), Format::Float32);
+}
+
+TEST(SimulateTyped, SimulationsOfAFileShareItsWidenedWeights) {
+  const Model file = with_initializer(draft("g (float16[1024] x) => (float16[1024] y) { [a] y = Add(x, w) }"),
+                                      "w", Tensor(Dtype::Float16, {1024}));
+  ASSERT_TRUE(file.weights.contains("w")) << "beside the message";
+  WidenedWeights weights;
+  const auto bytes_of = [&](const Arithmetic& arithmetic, WidenedWeights* shared) {
+    const Tensor wide = simulate_typed(file, arithmetic, kOneCopyAbove, shared).model.weights.at("w");
+    EXPECT_EQ(wide.dtype(), Dtype::Float32);
+    return std::pair(wide, static_cast<const void*>(wide.bytes().data()));
+  };
+  const auto first = bytes_of({}, &weights);
+  EXPECT_EQ(bytes_of({Accumulate::Float16}, &weights).second, first.second);
+  EXPECT_NE(bytes_of({}, nullptr).second, first.second);
 }
 
 TEST(SimulateTyped, ACastDownRoundsAndACastUpDoesNothing) {
