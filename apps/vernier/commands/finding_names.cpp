@@ -58,7 +58,8 @@ constexpr std::array kDefects{
                 "would. Three times counts too, if other pairs do not lose that and an output gains 2 dB with a "
                 "wider range, or 10 dB if it has 40. So does a range 3.5 times as wide as its values, or a weight's "
                 "scale that is 3.5 times "
-                "too large. An output shows it (verify and debug loss)"},
+                "too large. Small values that become zero count where an output has less than 20 dB. An output "
+                "shows it. Masks that are cut off count only if they change an output (verify and debug loss)"},
     FindingName{"overflowing-pair",
                 "an FP8 pair with saturate=0 reads values beyond its range, which become NaN or infinite (verify "
                 "and debug loss)"},
@@ -79,9 +80,10 @@ constexpr std::array kDefects{
                 "the last block of a weight is shorter than the others. ONNX allows it and ONNX Runtime runs it. "
                 "TensorRT wants whole blocks (a warning of check lint, refused in check placement --target "
                 "tensorrt)"},
-    FindingName{"starved-channels",
-                "an output has an SQNR below 20 dB, and one scale leaves many channels of a weight few levels "
-                "(verify and debug loss)"},
+    FindingName{
+        "starved-channels",
+        "an output has an SQNR below 20 dB, and one scale leaves many channels of a weight few levels. Or it rounds "
+        "whole channels of an activation to zero (verify and debug loss)"},
     FindingName{"hidden-part",
                 "the one scale of an output fits its large values and hides a part of it, such as the boxes or the "
                 "scores of a detector (verify and debug loss)"},

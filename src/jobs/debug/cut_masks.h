@@ -2,18 +2,26 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
+#include <vector>
 
 #include "analysis/quantizer_loss.h"
+#include "analysis/subject.h"
 #include "jobs/verify/exact_network.h"
-#include "model/model.h"
+#include "jobs/verify/output_noise.h"
 #include "plan/simulate_typed.h"
 
 namespace vernier {
 
-/// Whether a pair reads a mask, or stores one. `loss`: of its activation.
-bool cuts_off_mask(const QuantizedTensor& pair, const GridLoss& loss, const FloatValues& values);
+/// By their places in `file.quantized`: pairs that cut off a mask, or store one cut off, while the outputs need no more
+/// of it: most of their noise is there without the cut too. `grids`: the pairs' losses, in the same order. Cost: a run
+/// for each pair that cuts off a mask, and one more; none without such pairs.
+std::set<std::size_t> harmless_mask_cuts(const SimulatedFile& file, const FloatValues& values,
+                                         const std::vector<GridLoss>& grids, OutputNoise& noise);
 
-/// The file with the masks of its float model, and without the pair that cuts them off.
-Model without_cut_masks(const SimulatedFile& file, const FloatValues& values, std::size_t pair);
+/// Puts the losses without the values of masks in the place of those in `grids` for `pairs`; none of pairs with several
+/// scales. `exact`: the file's model with float values everywhere. Cost: one run, none without pairs.
+void leave_out_masks(const Subject& subject, const SimulatedFile& file, const Model& exact,
+                     const std::set<std::size_t>& pairs, std::vector<GridLoss>& grids);
 
 }  // namespace vernier

@@ -211,17 +211,6 @@ LayerLosses losses_of_layers(const std::vector<Match>& layers, const DebugLossRe
   return losses;
 }
 
-/// The pair at `node`, if it cuts off a mask on purpose.
-std::optional<std::size_t> pair_that_cuts_mask(const SimulatedFile& file, const std::string& node,
-                                               const std::vector<GridLoss>& grids, const FloatValues& values) {
-  for (std::size_t i = 0; i < file.quantized.size(); ++i) {
-    const QuantizedTensor& pair = file.quantized[i];
-    if (node != (pair.quantizer.empty() ? pair.dequantizer : pair.quantizer)) continue;
-    if (cuts_off_mask(pair, grids[i], values)) return i;
-  }
-  return std::nullopt;
-}
-
 /// The samples on which defects are looked for: all, as long as their runs stay within these bounds, about a minute on
 /// two cores. Never fewer than OutputNoise::kSamples.
 std::size_t affordable_samples(const Subject& subject, std::size_t pairs) {
@@ -256,7 +245,6 @@ std::vector<std::size_t> telling_samples(const RunFigures& figures) {
 void find_what_is_lost(const Subject& whole, const Examined& file, const std::map<std::string, Bounds>& dropped,
                        std::vector<FoundDefect>& stored, DebugLossReport& report) {
   constexpr double kStarvesNothing = 0.98;
-  constexpr double kNoCause = 0.5;  // of the outputs' noise is left: the rounding of such a pair makes some of it
   const SimulatedFile& simulated = file.simulated;
   OutputNoise noise(whole, simulated.model, affordable_samples(whole, simulated.quantized.size()),
                     telling_samples(report.figures));
@@ -300,6 +288,9 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   exact.model = with_float_constants(simulated, values, [](std::size_t) { return false; });
   std::vector<GridLoss> grids = measure_grids(whole, exact, values.activations, /*rounded=*/false);
   measure_on_float_model(whole, simulated, all.pairs, of_all, values.activations, grids);
+  const std::set<std::size_t> masks = harmless_mask_cuts(simulated, values, grids, noise);
+  const std::vector<GridLoss> with_masks = grids;
+  leave_out_masks(subject, simulated, with_float_values(simulated, values, nothing), masks, grids);
   std::vector<QuantizerLoss> losses = report.quantizers;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i].weight) {
@@ -314,7 +305,10 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     if (defect) merge_defects(report.defects, {*defect});
   }
   merge_defects(report.defects, find_overflowing_pairs(subject, file.normalized, simulated.model));
-  std::vector<FoundDefect> pairs = find_lost_pairs(subject, simulated, values, grids, losses, other.behind);
+  const bool output_is_lost = std::ranges::any_of(
+      report.figures.outputs, [](const OutputFigure& output) { return !(output.sqnr_db >= kLostOutputDb); });
+  std::vector<FoundDefect> pairs =
+      find_lost_pairs(subject, simulated, values, grids, losses, other.behind, output_is_lost);
   std::erase_if(pairs, [&](const FoundDefect& pair) {
     const auto quantizer = std::ranges::find(losses, pair.node, &node_of_pair);
     const bool weight = quantizer != losses.end() && quantizer->weight;
@@ -325,6 +319,9 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
 
   skipped.insert(other.layers.begin(), other.layers.end());
   const LayerLosses errors = losses_of_layers(file.matches.pairs, report, errors_with);
+  for (const std::size_t i : masks) {  // a layer in front of one loses its mask
+    if (!losses[i].weight) losses[i] = with_loss(losses[i], quantized[i].params, with_masks[i]);
+  }
   std::vector<FoundDefect> layers =
       find_lost_layers({file.normalized, simulated, skipped}, report, errors, losses, asked.outputs_agree);
   const std::map<std::string, std::string> constants = constants_of_dequantizers(file.normalized, file.weights);
@@ -337,8 +334,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
       const auto left = noise.left_with(constant->second, file.weights.found.at(constant->second).values);
       if (left && *left > (starved ? kStarvesNothing : 1)) return true;
     }
-    const std::optional<std::size_t> pair = pair_that_cuts_mask(simulated, layer.node, grids, values);
-    return pair && noise.left_in(without_cut_masks(simulated, values, *pair)) >= kNoCause;
+    return std::ranges::any_of(masks, [&](std::size_t i) { return node_of_pair(losses[i]) == layer.node; });
   });
   merge_defects(report.defects, std::move(layers));
 }

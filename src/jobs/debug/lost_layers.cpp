@@ -107,8 +107,8 @@ Starved starved_channels(const SimulatedFile& file, const onnx::NodeProto& node,
   return found;
 }
 
-PairReason reason_of(const QuantizerLoss& pair, const Starved& starved) {
-  if (!starved.many() || has_far_too_large_scale(pair)) return reason_of_loss(pair);
+PairReason reason_of(const QuantizerLoss& pair, const Starved& starved, bool scaled_down) {
+  if (!starved.many() || has_far_too_large_scale(pair)) return reason_of_loss(pair, scaled_down);
   return {fmt::format("all of its channels share one scale, and {} of {} use fewer than {:g} levels", starved.starved,
                       starved.channels, kFewLevels),
           "give each output channel its own scale (per channel)"};
@@ -132,7 +132,7 @@ void add_starved_weights(const SimulatedFile& file, const DebugLossReport& repor
     const auto is_here = [&](const FoundDefect& defect) { return defect.node == where; };
     if (!starved.many() || std::ranges::any_of(found, is_here) || std::ranges::any_of(report.defects, is_here))
       continue;
-    const PairReason reason = reason_of(losses[weight->second], starved);
+    const PairReason reason = reason_of(losses[weight->second], starved, false);
     found.push_back({"starved-channels", where,
                      fmt::format("layer '{}' ({}): {}", printable(node.name()), node.op_type(), reason.why),
                      reason.cure});
@@ -215,7 +215,9 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
       continue;
     }
     if (bits_of(worst->format) == 4 && *layer.own_sqnr_db >= kLostDbOfInt4) continue;
-    const PairReason reason = reason_of(*worst, starved);
+    const auto place = static_cast<std::size_t>(worst - losses.data());
+    const bool scaled_down = can_scale_down(file.simulated, file.simulated.quantized[place]);
+    const PairReason reason = reason_of(*worst, starved, scaled_down);
     found.push_back(
         {"lost-layer", node_of_pair(*worst),
          fmt::format("layer '{}' ({}) has an SQNR of {:.1f} dB on exact inputs, because {} '{}' has {:.1f} dB: {}",

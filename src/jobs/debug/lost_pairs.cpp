@@ -20,7 +20,9 @@
 #include "jobs/debug/lost_layers.h"
 #include "jobs/debug/narrow_pairs.h"
 #include "jobs/debug/pair_reasons.h"
+#include "jobs/debug/starved_pairs.h"
 #include "jobs/debug/wide_pairs.h"
+#include "jobs/verify/output_noise.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/metrics.h"
@@ -242,19 +244,22 @@ std::vector<FoundDefect> without_followers(const SimulatedFile& file, std::map<s
 
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
-                                         const std::set<std::string>& skipped) {
+                                         const std::set<std::string>& skipped, bool output_is_lost) {
   const auto none = [](std::size_t) { return false; };
   const Model in_float = with_float_values(file, values, none);
   const std::map<std::size_t, CutChannels> cut = find_cut_channels(subject, file, in_float, losses, skipped);
   std::vector<std::pair<double, std::size_t>> lossy;
   std::vector<QuantizerLoss> own_losses;
   std::vector<std::size_t> wide_pairs;
+  std::set<std::size_t> only_starved;  // and else fit
   for (std::size_t i = 0; i < losses.size(); ++i) {
     own_losses.push_back(rows[i].weight ? rows[i] : with_loss(rows[i], file.quantized[i].params, losses[i]));
   }
   const std::set<std::size_t> open_pairs = open_below(file, values.activations, losses);
   std::set<std::size_t> narrow_pairs = narrow_beside_others(file, losses);
   narrow_pairs.insert(open_pairs.begin(), open_pairs.end());
+  const auto starved = output_is_lost ? find_starved_pairs(subject, file, in_float, losses, skipped)
+                                      : std::map<std::size_t, StarvedPair>();
   std::set<std::size_t> weights;  // of which all values are known
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const bool few_levels = is_integer(rows[i].format) && bits_of(rows[i].format) <= 8;
@@ -268,8 +273,10 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     const bool narrow = cuts_off_for_nothing(own, file.quantized[i].params, losses[i]);
     const bool wide = is_integer(own.format) && has_far_too_large_scale(own);
     const bool unfit = narrow || wide || cut.contains(i) || narrow_pairs.contains(i);
-    if (!own.sqnr_db || (*own.sqnr_db >= lost_below(own.format) && !unfit)) continue;
+    const bool lost = own.sqnr_db && *own.sqnr_db < lost_below(own.format);
+    if (!own.sqnr_db || !(lost || unfit || starved.contains(i))) continue;
     lossy.emplace_back(*own.sqnr_db, i);
+    if (!lost && !unfit) only_starved.insert(i);
     if (wide) wide_pairs.push_back(i);
   }
   if (lossy.empty()) return {};
@@ -284,7 +291,8 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     const auto stays = [pair = pair](std::size_t i) { return i == pair; };
     const Model with_pair = with_float_values(file, values, stays);
     const Outputs alone = outputs(with_pair);
-    const auto* output = damaged(alone, all, exact, kDamagedOutputDb);
+    const bool starves = only_starved.contains(pair);
+    const auto* output = damaged(alone, all, exact, starves ? kLostOutputDb : kDamagedOutputDb);
     if (output == nullptr && weights.contains(pair)) output = damaged(alone, all, exact, kDamagedByWidthDb);
     if (output == nullptr && unexplained.contains(pair)) {
       output = damaged(alone, all, exact, kDamagedByWidthDb);
@@ -302,7 +310,9 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     // An output that is fine has to gain much.
     const bool fine = !shown && gain.second >= kMendedDb && sqnr_db(all.at(gain.first).pooled) >= kDamagedByWidthDb;
     if (!shown && gain.second < (fine ? kGain : kMendedDb)) continue;
-    PairReason reason = reason_of_loss(own);
+    const bool scaled_down = can_scale_down(file, file.quantized[pair]);
+    PairReason reason =
+        starves ? reason_of(starved.at(pair), cure_of_few_levels(scaled_down)) : reason_of_loss(own, scaled_down);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;
       reason.why = fmt::format(
@@ -318,7 +328,8 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
                             sqnr_db(output->second.pooled), plural(subject.samples->size(), "sample"))
               : fmt::format("With a range that fits, output '{}' gains {:.1f} dB on {}", printable(gain.first),
                             gain.second, plural(subject.samples->size(), "sample"));
-    found.emplace(pair, FoundDefect{"lost-pair", node_of_pair(own),
+    const bool channels_starve = starves && starved.at(pair).starved > 0;
+    found.emplace(pair, FoundDefect{channels_starve ? "starved-channels" : "lost-pair", node_of_pair(own),
                                     fmt::format("'{}' has an SQNR of {:.1f} dB: {}. {}", printable(own.tensor), db,
                                                 reason.why, effect),
                                     reason.cure});

@@ -26,12 +26,13 @@ inline constexpr std::size_t kMostLostPairs = 32;
 /// and the range of the samples gains 6 dB. One for each weight in 8 bits or fewer whose scales are 3.5 times as large
 /// as its values need, with the same share, if it leaves an output less than 40 dB. One for each that is narrow beside
 /// the others (narrow_beside_others()) or open below (open_below()), in any format, if an output of the file gains
-/// 2 dB once it fits, or 10 dB if it has 40. `losses`: by measure_grids() on exact values, in the order of
-/// `file.quantized`, as are `rows`. `skipped`: tensors of the file whose values are not those of the float model. Cost:
-/// a plain run of the subject's samples for each pair that loses that much, two for each that is too wide or too
-/// narrow, and four more.
+/// 2 dB once it fits, or 10 dB if it has 40. If `output_is_lost`, one for each that starves (find_starved_pairs()) and
+/// alone leaves an output less than 20 dB: "starved-channels" where whole channels do. `losses`: by measure_grids() on
+/// exact values, in the order of `file.quantized`, as are `rows`. `skipped`: tensors of the file whose values are not
+/// those of the float model. Cost: a plain run of the subject's samples for each pair that loses that much, two for
+/// each that is too wide or too narrow, and five more.
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
-                                         const std::set<std::string>& skipped);
+                                         const std::set<std::string>& skipped, bool output_is_lost);
 
 }  // namespace vernier

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "analysis/simulated_graph.h"
+#include "model/operator_traits.h"
+#include "model/output_channels.h"
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "vernier/format.h"
@@ -68,7 +72,23 @@ std::optional<double> coverage_of_channels(const QuantParams& params, const Tens
 
 bool has_far_too_large_scale(const QuantizerLoss& pair) { return pair.coverage && *pair.coverage >= kFarTooWide; }
 
-PairReason reason_of_loss(const QuantizerLoss& pair) {
+bool can_scale_down(const SimulatedFile& file, const QuantizedTensor& pair) {
+  std::set<std::string> values = {pair.output};
+  for (const onnx::NodeProto& node : file.model.proto.graph().node()) {
+    if (node.input_size() == 0 || !values.contains(node.input(0))) continue;
+    if (has_weight_axis(node) && node.input_size() > 1 && is_initializer(file.model, node.input(1))) return true;
+    if (is_transparent(node) || has(node, Trait::Moves)) values.insert(node.output().begin(), node.output().end());
+  }
+  return false;
+}
+
+std::string cure_of_few_levels(bool scaled_down) {
+  return scaled_down
+             ? "keep the layer in a higher format, or run ‹vernier fix›, which scales its large channels down (smooth)"
+             : "keep the layer in a higher format";
+}
+
+PairReason reason_of_loss(const QuantizerLoss& pair, bool scaled_down) {
   if (pair.clip_share && *pair.clip_share >= kMostlyClipped) {
     return {
         fmt::format("its range is too narrow: {:.0f} % of the noise comes from clipped values", 100 * *pair.clip_share),
@@ -90,11 +110,8 @@ PairReason reason_of_loss(const QuantizerLoss& pair) {
     return {fmt::format("its range is {:.3g} times as wide as its values", *pair.coverage),
             "calibrate again: the range was calibrated on other values"};
   }
-  return {
-      fmt::format("{} has too few levels for its values", format_title(pair.format)),
-      pair.weight
-          ? "keep the layer in a higher format"
-          : "keep the layer in a higher format, or run ‹vernier fix›, which scales its large channels down (smooth)"};
+  return {fmt::format("{} has too few levels for its values", format_title(pair.format)),
+          cure_of_few_levels(scaled_down && !pair.weight)};
 }
 
 }  // namespace vernier

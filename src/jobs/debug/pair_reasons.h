@@ -7,6 +7,7 @@
 
 #include "analysis/quantizer_loss.h"
 #include "numerics/round.h"
+#include "plan/simulate_typed.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/tensor.h"
 
@@ -32,7 +33,13 @@ inline const std::string& node_of_pair(const QuantizerLoss& pair) {
 struct PairReason {
   std::string why, cure;
 };
-/// Why it loses what `pair` says.
-PairReason reason_of_loss(const QuantizerLoss& pair);
+/// Why it loses what `pair` says. `scaled_down`: as of can_scale_down().
+PairReason reason_of_loss(const QuantizerLoss& pair, bool scaled_down);
+
+/// Whether `smooth` can act: a product reads what the pair makes, and its stored weight takes the factors.
+bool can_scale_down(const SimulatedFile& file, const QuantizedTensor& pair);
+
+/// What helps an activation with too few levels.
+std::string cure_of_few_levels(bool scaled_down);
 
 }  // namespace vernier

@@ -34,7 +34,7 @@ std::map<std::string, std::string> dequantizers_of(const Model& file) {
 void drop_second_findings(std::vector<FoundDefect>& defects, const Model& file) {
   static const Kinds kOfPairs{"wrong-axis", "other-scale"};
   static const Kinds kOfValues{"other-values", "weight-scale", "wrong-codes"};
-  static const Kinds kLosses{"lost-layer", "lost-pair"};
+  static const Kinds kLosses{"lost-layer", "lost-pair", "starved-channels"};
   const std::map<std::string, std::string> pairs = dequantizers_of(file);
   const auto pair_of = [&](const FoundDefect& defect) {
     const auto pair = pairs.find(defect.node);
