@@ -100,6 +100,7 @@ Finding cancellation(const LayerFacts&);
 Finding large_mean(const LayerFacts&);
 Finding long_accumulation(const LayerFacts&);
 // integer_sums.cpp
+inline constexpr const char* kPairSaturation = "pair-saturation";
 Finding pair_saturation(const LayerFacts&);
 // grid_of_data.cpp
 Finding calibration_unrepresentative(const LayerFacts&);

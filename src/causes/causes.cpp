@@ -80,7 +80,7 @@ constexpr Row kCauses[] = {
      "a squeeze-and-excite gate scales every pixel of a feature map, so its error spreads", gating},
     {"small-negative-tail", "INT8, UINT8, FP8", "the negative tail of SiLU or GELU becomes zero", small_negative_tail},
     {"one-sided-data", "INT8, UINT8, FP8", "half of a symmetric range is unused", one_sided_data},
-    {"pair-saturation", "INT8, UINT8, FP8",
+    {kPairSaturation, "INT8, UINT8, FP8",
      "sums of two products are beyond 16 bits: ONNX Runtime and OpenVINO saturate them on x86 CPUs without VNNI",
      pair_saturation},
     {"depthwise", "INT8, UINT8, FP8", "a depthwise layer sums few products, so errors do not average out", depthwise},

@@ -247,6 +247,8 @@ def test_the_cure_of_saturating_pairs_is_measured(tmp_path):
     _, _, report = causes(model, samples, tmp_path, *form)
     pairs = report["saturated_pairs"]
     assert pairs["layers"][0]["name"] == "alike" and pairs["layers"][0]["saturated"] > 0
+    # What it adds to the noise there: the file without saturation is much better.
+    assert 0.9 < pairs["layers"][0]["share"] <= 1
     there = float(pairs["figures"]["outputs"][0]["sqnr_db"])
     cured = float(pairs["reduced"]["outputs"][0]["sqnr_db"])
     assert there + 10 < cured
@@ -262,6 +264,11 @@ def test_the_cure_of_saturating_pairs_is_measured(tmp_path):
                    folder=tmp_path)
     assert clause in " ".join(done.stdout.split()), done.stdout
     assert "Met, except on CPUs without VNNI" in (tmp_path / "verdict/report.html").read_text()
+    # A cause has the share of the network with everything low, whatever is kept, and what is seen everywhere comes first.
+    _, order, report = causes(model, samples, tmp_path, *form[:-1], "50")
+    shares = {cause["layer"]: cause["share"] for cause in report["explanation"]["causes"] if cause["id"] == "pair-saturation"}
+    assert shares["alike"] == pytest.approx(pairs["layers"][0]["share"], abs=0.05) and shares["y"] == 0
+    assert order[-1] == "pair-saturation"
     _, _, report = causes(model, samples, tmp_path, *form, "--reduce-range")
     assert "saturated_pairs" not in report
     assert float(report["all_low"]["outputs"][0]["sqnr_db"]) == pytest.approx(cured, abs=1)

@@ -110,6 +110,8 @@ struct SaturatedPairs {
     std::string op_type;
     Format data = Format::UInt8;            // as the file has it
     std::int64_t pairs = 0, saturated = 0;  // over all samples
+    /// Of the outputs' noise there, that this layer's saturation alone adds; measured for the worst layers.
+    std::optional<double> share{};
   };
   Target runtime = Target::OnnxRuntime;  // whose kernels
   std::vector<Layer> layers;             // in which some pair saturates, the worst first

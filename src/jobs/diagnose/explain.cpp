@@ -201,6 +201,13 @@ class Offers {
     }
   }
 
+  /// A layer without one takes no factors of channels.
+  bool has_stored_weight(const std::string& layer) const {
+    const auto& layers = experiment_.subject().layers;
+    const auto found = std::ranges::find(layers, layer, &Layer::name);
+    return found == layers.end() || (found->weighted && !found->weights.empty());
+  }
+
   const Offer& of(const Repair& repair) {
     const auto [place, fresh] = offers_.try_emplace(std::string(repair.id));
     Offer& offer = place->second;
@@ -246,6 +253,7 @@ void leave_out_idle_repairs(std::vector<Cause>& causes, const Experiment& experi
     if (std::ranges::find(own, cause.id, &CauseFinder::id) != own.end()) continue;
     std::erase_if(cause.repairs, [&](const std::string& id) {
       const auto repair = std::ranges::find(all_repairs(), id, &Repair::id);
+      if (id == "smooth" && !cause.layer.empty() && !offers.has_stored_weight(cause.layer)) return true;
       if (repair == all_repairs().end() || needs_more(id)) return false;
       const Offer& offer = offers.of(*repair);
       return cause.layer.empty() ? offer.changes.empty() : !offer.applies_to(*repair, cause.layer);

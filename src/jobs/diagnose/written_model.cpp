@@ -1,17 +1,22 @@
 #include "jobs/diagnose/written_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "analysis/trials.h"
+#include "causes/cause.h"
 #include "jobs/verify/pair_saturation.h"
 #include "jobs/verify/verify.h"
 #include "plan/engine_sums.h"
 #include "plan/rules/rules.h"
 #include "vernier/arithmetic.h"
 #include "vernier/format.h"
+#include "vernier/report/causes.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/target.h"
 
@@ -66,18 +71,40 @@ OtherSums all_low_with_other_sums(DiagnosisRun& run, MeasuredNetwork& network) {
   return {plan.arithmetic.accumulate, figures_of(network.subject(), trial.outputs, run.requirement())};
 }
 
+namespace {
+
+/// Gives causes of this kind what saturation adds to the noise of the network with everything low. `low`: as measured
+/// there.
+void share_saturation(const std::optional<SaturatedPairs>& low, std::vector<Cause>& causes) {
+  if (!low) return;
+  for (Cause& cause : causes) {
+    const auto layer = std::ranges::find(low->layers, cause.layer, &SaturatedPairs::Layer::name);
+    if (cause.id != causes::kPairSaturation || layer == low->layers.end() || !layer->share) continue;
+    cause.share = layer->share;
+    cause.figures.push_back({"noise of such CPUs", 100 * *layer->share, "%"});
+    cause.sentence += fmt::format(" On such a CPU it adds {:.0f} % of the noise (simulated).", 100 * *layer->share);
+  }
+}
+
+}  // namespace
+
 void report_saturation(DiagnosisRun& run, MeasuredNetwork& network) {
   DiagnoseReport& report = run.report;
   RunFigures exact;
+  const auto is_saturation = [](const Cause& cause) { return cause.id == causes::kPairSaturation; };
+  const bool explained = report.explanation && std::ranges::any_of(report.explanation->causes, is_saturation);
+  std::optional<SaturatedPairs> low;
   if (report.final_figures) {
     exact = report.in_sample ? *report.in_sample : *report.final_figures;  // what saturates was measured there
   } else {
     VerifyReport measured = network.typed.measured(network.all_low_plan());
-    report.saturated_pairs = std::move(measured.saturated_pairs);
+    low = report.saturated_pairs = std::move(measured.saturated_pairs);
     report.not_simulated = std::move(measured.not_simulated);
     if (report.not_simulated) run.warn(computes_otherwise_note(*report.not_simulated));
     exact = std::move(measured.figures);
   }
+  if (explained && report.final_figures) low = network.typed.measured(network.all_low_plan()).saturated_pairs;
+  if (explained) share_saturation(low, report.explanation->causes);
   if (!report.saturated_pairs) return;
   report.saturated_pairs->reduced =
       network.typed.with_reduced_range(report.final_figures ? network.plan_of(report.kept) : network.all_low_plan());

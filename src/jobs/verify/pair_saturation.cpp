@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -48,6 +50,23 @@ std::set<std::string> of_layers(const std::set<std::string>& kernels, const Simu
 
 const char* name_of(Target runtime) { return runtime == Target::OpenVino ? "OpenVINO" : "ONNX Runtime"; }
 
+/// What each of the worst layers adds to the noise of the outputs where it alone saturates.
+void measure_shares(const Subject& subject, const SimulatedFile& file, Neighbours neighbours, const OutputStore& known,
+                    const std::map<std::string, OutputStats>& there, SaturatedPairs& found) {
+  constexpr std::size_t kMost = 8;
+  const auto noise = [&](Model model, std::size_t slots) {
+    return noise_share(run_beside_known(subject, std::move(model), known, {}, slots).outputs);
+  };
+  const double of_all = noise_share(there), of_none = noise(file.model, 0);
+  if (!std::isfinite(of_all) || !std::isfinite(of_none) || !(of_all > 0)) return;
+  for (std::size_t i = 0; i < std::min(kMost, found.layers.size()); ++i) {
+    SaturatedPairs::Layer& layer = found.layers[i];
+    SaturatingFile alone = saturating_pairs(file, {layer.name}, neighbours);
+    const double of_one = found.layers.size() == 1 ? of_all : noise(std::move(alone.model), alone.layers.size());
+    layer.share = std::clamp((of_one - of_none) / of_all, 0.0, 1.0);
+  }
+}
+
 bool is_signed(const SaturatedPairs::Layer& layer) { return layer.data == Format::Int8; }
 
 }  // namespace
@@ -61,9 +80,10 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
     result.note = Note{"saturation-not-simulated", {{"runtime", name_of(runtime)}}};
     return result;
   }
+  const Neighbours neighbours = runtime == Target::OpenVino ? Neighbours::WithinPlaces : Neighbours::AcrossPlaces;
   SaturatingFile saturating;
   if (runtime == Target::OpenVino) {
-    saturating = saturating_pairs(file, kernels_of_openvino(file), Neighbours::WithinPlaces);
+    saturating = saturating_pairs(file, kernels_of_openvino(file), neighbours);
   } else {
     std::set<std::string> kernels;
     try {
@@ -72,7 +92,7 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
       if (error.kind() != ErrorKind::Backend) throw;
       return {};  // nobody runs it there
     }
-    saturating = saturating_pairs(file, of_layers(kernels, file));
+    saturating = saturating_pairs(file, of_layers(kernels, file), neighbours);
   }
   if (!saturating.not_simulated.empty()) {
     result.note = Note{"sums-may-saturate", {{"runtime", name_of(runtime)}, {"layers", saturating.not_simulated}}};
@@ -95,6 +115,7 @@ PairSaturation measure_pair_saturation(const Subject& subject, const Model& type
     return static_cast<double>(layer.saturated) / static_cast<double>(std::max<std::int64_t>(layer.pairs, 1));
   });
   found.figures = figures_of(subject, run.outputs, requirement);
+  measure_shares(on_cpu, file, neighbours, *known, run.outputs, found);
   result.found = std::move(found);
   return result;
 }

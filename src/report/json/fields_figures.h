@@ -125,8 +125,8 @@ template <>
 struct Fields<SaturatedPairs::Layer> {
   using R = SaturatedPairs::Layer;
   static constexpr auto list =
-      std::tuple{Field{"name", &R::name}, Field{"op_type", &R::op_type}, Field{"data", &R::data},
-                 Field{"pairs", &R::pairs}, Field{"saturated", &R::saturated}};
+      std::tuple{Field{"name", &R::name},   Field{"op_type", &R::op_type},     Field{"data", &R::data},
+                 Field{"pairs", &R::pairs}, Field{"saturated", &R::saturated}, Field{"share", &R::share}};
 };
 
 template <>
