@@ -67,6 +67,7 @@ enum class ErrorCode : int {
   SystemLimit = 407,
   ProgramFails = 408,
   Ranks = 409,
+  NoKernel = 410,
 
   Internal = 700,
 };

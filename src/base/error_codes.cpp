@@ -192,6 +192,10 @@ constexpr auto kPages = [] {
       ErrorPage{Ranks, "Processes of one MPI job cannot work together",
                 "Vernier has no plug-in for this MPI library, or a rank ended before the others.",
                 "Build with the MPI that starts the job, or set VERNIER_MPI=none.", "‹vernier doctor›"},
+      ErrorPage{NoKernel, "ONNX Runtime has no kernel for a node",
+                "It implements the operator for other types or opsets than the node has.",
+                "Convert the model to another opset, or insert a Cast to a type that it implements.",
+                "‹vernier check lint MODEL›"},
 
       ErrorPage{Internal, "Vernier has a bug",
                 "A check inside the program failed. That is a bug, whatever the input was.",

@@ -22,19 +22,20 @@ std::optional<std::string_view> between(std::string_view text, std::string_view 
 }  // namespace
 
 std::string PlainError::text() const {
-  return node.empty() && op.empty() ? reason : fmt::format("node '{}' ({}): {}", node, op, reason);
+  if (node.empty() && op.empty()) return reason;
+  return op.empty() ? fmt::format("node '{}': {}", node, reason) : fmt::format("node '{}' ({}): {}", node, op, reason);
 }
 
 PlainError in_plain_words(std::string_view message) {
   // Could not find an implementation for MatMul(13) node with name 'matmul'
   if (const auto op = between(message, "Could not find an implementation for ", "(")) {
     const std::string_view name = between(message, "node with name '", "'").value_or("");
-    return {{}, {}, fmt::format("no kernel for node '{}' ({}) with the types that it has", name, *op)};
+    return {std::string(name), std::string(*op), "no kernel for the types that it has"};
   }
   // This is an invalid model. In Node, ("n", Op, "domain", -1) : (...) -> (...) , Error No opset import for domain 'd'
   if (const auto domain = between(message, "No opset import for domain '", "'")) {
     const std::string_view name = between(message, "In Node, (\"", "\"").value_or("");
-    return {{}, {}, fmt::format("node '{}' is of domain '{}', which the model does not import", name, *domain)};
+    return {std::string(name), {}, fmt::format("its domain '{}' is not imported by the model", *domain)};
   }
   // Non-zero status code returned while running Tile node. Name:'n' Status Message: ...
   constexpr std::string_view kStatus = "Status Message: ";

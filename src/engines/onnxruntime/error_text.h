@@ -7,7 +7,7 @@
 namespace vernier {
 
 struct PlainError {
-  std::string node, op;  // that a run or the inference of shapes refuses; else empty
+  std::string node, op;  // that it refuses; empty where it names none
   std::string reason;
 
   /// "node 'a' (MatMul): reason"

@@ -118,7 +118,9 @@ void Runtime::check(OrtStatus* status) const {
   const int code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
   const bool memory = is_of_memory(text);
-  throw Error(memory ? ErrorCode::OutOfMemory : ErrorCode::RuntimeFails,
+  throw Error(memory                                                 ? ErrorCode::OutOfMemory
+              : code == ORT_NOT_IMPLEMENTED && !refusal.node.empty() ? ErrorCode::NoKernel
+                                                                     : ErrorCode::RuntimeFails,
               fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code),
               !memory           ? ""
               : gpu_ != nullptr ? kMoreGpuMemory

@@ -119,8 +119,9 @@ class Walk {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
       // What gives no tensors is not at fault; what it gives is missing behind it.
       if (error.kind() == ErrorKind::Backend) trial.refusal = first_line(error.reason());
-      trial.inferred = loading && !error.node().empty();  // of what refuses to load, inference alone names the node
       trial.unknown = !trial.refusal.empty() && !is_known_domain(node.domain());
+      // What refuses to load and names a node has no kernel for it, does not know it, or could not infer its shapes.
+      trial.inferred = loading && !error.node().empty() && error.code() != ErrorCode::NoKernel && !trial.unknown;
     }
     for (const std::string& name : outer_reads(node)) {
       if (--readers_[name] == 0) values_.erase(name);
