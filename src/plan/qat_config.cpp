@@ -138,15 +138,15 @@ std::string entries(const std::string& path, const Module& module) {
 
 }  // namespace
 
-void require_qat(const PrecisionOptions& precision, const TorchModules& modules) {
+std::optional<Error> refusal_of_qat(const PrecisionOptions& precision, const TorchModules& modules) {
   const auto untrained =
       std::ranges::find_if(precision.low, [](Format format) { return needs_scale(format) && !trains(format); });
   if (untrained != precision.low.end()) {
-    throw Error(ErrorCode::BadValue, fmt::format("‹qat›: ModelOpt cannot train in {}", format_title(*untrained)),
-                kFormats);
+    return Error(ErrorCode::BadValue, fmt::format("‹qat›: ModelOpt cannot train in {}", format_title(*untrained)),
+                 kFormats);
   }
   if (std::ranges::none_of(precision.low, trains)) {
-    throw Error(ErrorCode::WithoutEffect, "‹qat›: no low format has a scale to train with", kFormats);
+    return Error(ErrorCode::WithoutEffect, "‹qat›: no low format has a scale to train with", kFormats);
   }
   const QuantizationRules& rules = precision.rules;
   const bool symmetric = rules.symmetric_activations.value_or(precision.target == Target::TensorRt);
@@ -156,17 +156,17 @@ void require_qat(const PrecisionOptions& precision, const TorchModules& modules)
            (definition.integers.highest > 0 && definition.bits >= 8 && !rules.weights_only && !symmetric);
   };
   if (std::ranges::any_of(precision.low, has_zero_points)) {
-    throw Error(ErrorCode::BadValue, "‹qat›: ModelOpt's quantizers have no zero points",
-                "‹target› tensorrt, or ‹low› int4 in the place of uint4");
+    return Error(ErrorCode::BadValue, "‹qat›: ModelOpt's quantizers have no zero points",
+                 "‹target› tensorrt, or ‹low› int4 in the place of uint4");
   }
-  if (!modules.paths.empty()) return;
+  if (!modules.paths.empty()) return std::nullopt;
   std::string why = "it has no layer with a weight";
   if (!modules.why_not.empty()) {
     const auto& [layer, reason] = *modules.why_not.begin();
     why = fmt::format("of layer '{}', {}", printable(layer), reason);
   }
-  throw Error(ErrorCode::BadValue, fmt::format("‹qat›: the file does not name the torch modules: {}", why),
-              "torch.onnx.export(..., dynamo=True) writes their paths");
+  return Error(ErrorCode::BadValue, fmt::format("‹qat›: the file does not name the torch modules: {}", why),
+               "torch.onnx.export(..., dynamo=True) writes their paths");
 }
 
 QatConfig qat_config(const Plan& plan, const std::vector<Layer>& layers, const TorchModules& modules) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plan/plan.h"
 #include "plan/torch_modules.h"
+#include "vernier/error.h"
 #include "vernier/precision.h"
 
 namespace vernier {
@@ -17,9 +19,9 @@ struct QatConfig {
   std::vector<std::string> left_out;  // layers in a low format: "fc: the reason"
 };
 
-/// Before anything is measured. Errors: Usage for formats that ModelOpt cannot train, and for a network in which no
-/// layer with a weight is a module's.
-void require_qat(const PrecisionOptions& precision, const TorchModules& modules);
+/// Usage for formats that ModelOpt cannot train, and for a network in which no layer with a weight is a module's;
+/// absent: a configuration can be written. Known before anything is measured.
+std::optional<Error> refusal_of_qat(const PrecisionOptions& precision, const TorchModules& modules);
 
 /// `plan`: the formats of layers and the grids of their tensors. A module that several layers share has the widest of
 /// their formats and the largest of their ranges.

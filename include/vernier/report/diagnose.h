@@ -45,6 +45,9 @@ struct CurvePoint {  // quality against the number of kept layers, predicted fro
 struct OpenInput {
   std::string name;
   Shape first, least, most;
+  /// What an engine should be fast for: what ‹shapes› says, else that of DiagnoseReport::usual_sample. Absent in
+  /// reports of earlier versions.
+  std::optional<Shape> usual{};
 };
 
 enum class DiagnosisJob { Diagnose, Fix };
@@ -63,6 +66,7 @@ struct DiagnoseReport {
   std::string data_sha256;  // of the samples that were read
   std::size_t samples = 0;  // that the search and the ranking rest on
   std::vector<OpenInput> open_inputs;
+  std::optional<std::size_t> usual_sample;  // with the median of elements in open inputs; absent: shapes were given
   /// Figures of everything low, of the repaired network and of the file are cross-fitted: each half of the samples was
   /// judged by the network that the other half taught.
   bool cross_fit = false;
@@ -77,6 +81,7 @@ struct DiagnoseReport {
   Target target = Target::TensorRt;
   std::vector<Format> low;
   Format high = Format::Float32;
+  bool trainable = false;           // `vernier fix` can write a configuration of ModelOpt for these formats
   bool weights_per_tensor = false;  // each weight has one scale; false of formats without scales, too
   std::size_t excluded = 0;         // layers that could take a low format, and that the options keep in the high one
   std::optional<LoweredWork> work;  // absent in reports of earlier versions, and of interrupted jobs

@@ -136,10 +136,13 @@ void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
   if (first) throw *first;
 }
 
-void require_qat(const DiagnosisRun& run, const LoadedModel& model) {
+void require_qat(DiagnosisRun& run, const LoadedModel& model) {
+  const std::optional<Error> refusal =
+      refusal_of_qat(model.precision, torch_modules(*model.loaded.original, model.loaded.subject.layers));
+  run.report.trainable = !refusal;
   if (run.repairs == nullptr || run.repairs->qat.empty()) return;
   refuse_to_overwrite(run.repairs->qat / kQatFile, inputs_of(run.options));
-  require_qat(model.precision, torch_modules(*model.loaded.original, model.loaded.subject.layers));
+  if (refusal) throw Error(*refusal);
 }
 
 void write_qat(DiagnosisRun& run, const MeasuredNetwork& network, bool rewritten) {

@@ -27,9 +27,9 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 /// be written. Empty: none. Errors: Input.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);
 
-/// Of RepairOptions::qat, where that is given: that the network can be trained with what is to be written. Errors: as
-/// require_qat(); Usage when qat.py is one of the inputs.
-void require_qat(const DiagnosisRun& run, const LoadedModel& model);
+/// Sets DiagnoseReport::trainable. Of RepairOptions::qat, where that is given, refuses what cannot be trained. Errors:
+/// as refusal_of_qat(); Usage when qat.py is one of the inputs.
+void require_qat(DiagnosisRun& run, const LoadedModel& model);
 /// Writes it, of the answer: layers that a search keeps stay float, unless it leaves none low. With `rewritten` ranges
 /// are those of the network without repairs, which is the one that is trained. Errors: Input.
 void write_qat(DiagnosisRun& run, const MeasuredNetwork& network, bool rewritten);

@@ -215,7 +215,7 @@ template <>
 struct Fields<OpenInput> {
   using R = OpenInput;
   static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"first", &R::first}, Field{"least", &R::least},
-                                          Field{"most", &R::most}};
+                                          Field{"most", &R::most}, Field{"usual", &R::usual}};
 };
 
 template <>
@@ -233,6 +233,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*from_file)(const R&) = [](const R& report) { return report.reference_from_file; };
   static constexpr bool (*has_work)(const R&) = [](const R& report) { return report.work.has_value(); };
   static constexpr bool (*loses_top1)(const R&) = [](const R& report) { return report.top1_change.has_value(); };
+  static constexpr bool (*trains)(const R&) = [](const R& report) { return report.trainable; };
   static constexpr bool (*per_tensor)(const R&) = [](const R& report) { return report.weights_per_tensor; };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
@@ -250,6 +251,7 @@ struct Fields<DiagnoseReport> {
       Field{"data_sha256", &R::data_sha256, read_samples},
       Field{"samples", &R::samples},
       Field{"open_inputs", &R::open_inputs, leaves_open},
+      Field{"usual_sample", &R::usual_sample},
       Field{"cross_fit", &R::cross_fit, halved},
       Field{"calibrated_on_evaluation_samples", &R::calibrated_on_evaluation_samples},
       Field{"random_data", &R::random_data},
@@ -260,6 +262,7 @@ struct Fields<DiagnoseReport> {
       Field{"target", &R::target},
       Field{"low", &R::low},
       Field{"high", &R::high},
+      Field{"trainable", &R::trainable, trains},
       Field{"weights_per_tensor", &R::weights_per_tensor, per_tensor},
       Field{"excluded", &R::excluded, some_excluded},
       Field{"work", &R::work, has_work},

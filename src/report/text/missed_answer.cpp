@@ -102,11 +102,9 @@ Answer file_misses(const DiagnoseReport& report) {
 }
 
 void say_how_to_train(const DiagnoseReport& report, Answer& answer) {
-  // Elsewhere activations have zero points, which ModelOpt cannot train.
-  if (report.target != Target::TensorRt || std::ranges::none_of(report.low, needs_scale)) return;
   if (const auto file = report.files.find("qat"); file != report.files.end()) {
     answer.then(fmt::format("Train the network in ModelOpt with {}.", printable(file->second)));
-  } else {
+  } else if (report.trainable) {
     answer.then("To train the network for it in ModelOpt: vernier fix --qat DIR writes the configuration.");
   }
 }
