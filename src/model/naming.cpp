@@ -6,11 +6,14 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace vernier {
 namespace {
 
 using Renames = std::map<std::string, std::string>;
+using AllRenames = std::vector<std::pair<std::string, std::string>>;
 
 using Names = std::unordered_set<std::string>;
 /// Names that are taken, and for each the last number put behind it: a file may give all its nodes one name.
@@ -57,11 +60,14 @@ std::string renamed(const std::string& name, const Renames& renames) {
   return found == renames.end() ? name : found->second;
 }
 
-void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, Taken& taken) {
+void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, Taken& taken, AllRenames& all) {
   const auto define = [&](const std::string& name) {
     if (name.empty()) return name;
     std::string fresh = main ? (taken.try_emplace(name, 1), name) : first_free(name, taken);
-    if (fresh != name) renames[name] = fresh;
+    if (fresh != name) {
+      renames[name] = fresh;
+      all.emplace_back(name, fresh);
+    }
     return fresh;
   };
   for (onnx::ValueInfoProto& value : *graph.mutable_input()) value.set_name(define(value.name()));
@@ -76,7 +82,7 @@ void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, Taken& ta
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     for (std::string& input : *node.mutable_input()) input = renamed(input, renames);
     for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) name_tensors(*attribute.mutable_g(), renames, /*main=*/false, taken);
+      if (attribute.has_g()) name_tensors(*attribute.mutable_g(), renames, /*main=*/false, taken, all);
     }
   }
   for (onnx::ValueInfoProto& value : *graph.mutable_output()) value.set_name(renamed(value.name(), renames));
@@ -85,7 +91,7 @@ void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, Taken& ta
 
 }  // namespace
 
-void fix_names(onnx::ModelProto& proto) {
+std::vector<std::pair<std::string, std::string>> fix_names(onnx::ModelProto& proto) {
   onnx::GraphProto& graph = *proto.mutable_graph();
   Names given;
   collect_node_names(graph, given);
@@ -93,7 +99,9 @@ void fix_names(onnx::ModelProto& proto) {
   int index = 0;
   name_nodes(graph, index, given, taken);
   Taken tensors;
-  name_tensors(graph, {}, /*main=*/true, tensors);
+  AllRenames renamed;
+  name_tensors(graph, {}, /*main=*/true, tensors, renamed);
+  return renamed;
 }
 
 }  // namespace vernier

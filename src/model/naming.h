@@ -3,10 +3,15 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace vernier {
 
 /// Unnamed nodes become `<Op>_<index>`, the index counting all nodes in file order (a node, then its bodies); duplicate
 /// node names get `#2`, `#3`. Tensors of different subgraphs that share a name are told apart the same way.
-void fix_names(onnx::ModelProto& proto);
+/// Returns tensors with a new name, and that name.
+std::vector<std::pair<std::string, std::string>> fix_names(onnx::ModelProto& proto);
 
 }  // namespace vernier

@@ -24,8 +24,10 @@
 #include "jobs/common/sources.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
+#include "model/naming.h"
 #include "model/passes/pass.h"
 #include "model/prepare.h"
+#include "model/raw_proto.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/error_code.h"
@@ -61,6 +63,7 @@ class Sanitizer {
     edit(model);
     verify_structure(model, "sanitize");
     result_.nodes_after = count(model);
+    note_renames(model);
     compare(original, model);
     missing_.put_back(model);
     result_.model = given_model(std::move(model), options_.output, options_.external_data);
@@ -74,6 +77,24 @@ class Sanitizer {
     for_each_graph(model.proto.graph(),
                    [&](const onnx::GraphProto& graph) { nodes += static_cast<std::size_t>(graph.node_size()); });
     return nodes;
+  }
+
+  /// Reading tells tensors of bodies apart that share a name.
+  void note_renames(const Model& model) {
+    std::set<std::string> left;
+    for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+      if (&graph == &model.proto.graph()) return;
+      for (const onnx::NodeProto& node : graph.node()) left.insert(node.output().begin(), node.output().end());
+      for (const onnx::TensorProto& tensor : graph.initializer()) left.insert(tensor.name());
+      for (const onnx::ValueInfoProto& input : graph.input()) left.insert(input.name());
+    });
+    if (left.empty()) return;
+    onnx::ModelProto raw = read_raw_proto(options_.model);
+    std::vector<std::string> renamed;
+    for (const auto& [before, after] : fix_names(raw)) {
+      if (left.contains(after)) renamed.push_back(fmt::format("{} (was {})", after, before));
+    }
+    if (!renamed.empty()) result_.notes.push_back({"tensors-renamed", {{"tensors", renamed}}});
   }
 
   void choose(Model& model) {

@@ -427,6 +427,7 @@ constexpr NoteTemplate kNotes[] = {
      "nothing ran on TensorRT"},
     {"tensors-not-returned",
      "{runner:text}: not returned, because their type is unknown or they exist only as quantized values: {tensors}"},
+    {"tensors-renamed", "tensors of bodies had a name that others have, too: {tensors}"},
     {"test-near-the-limit",
      "near the limit: one summation order measures {one:text}, another {another:text}. Only one passes, which counts "
      "as missed"},
