@@ -202,11 +202,11 @@ std::vector<std::pair<std::string, Shape>> parse_input_shapes(std::string_view o
     };
     for (const char c : text) {
       quoted = quoted != (c == '\'');
-      bracket = !quoted && (c == '[' || (bracket && c != ']'));
+      if (!quoted) bracket = c == '[' || (bracket && c != ']');
       named = named || (!quoted && c == ':');
       if (c == ',' && !quoted && !bracket && named) {
         end();
-      } else if (c != '\'') {
+      } else if (c != '\'' || bracket) {  // of a dimension the quotes say that it is a name
         part += c;
       }
     }

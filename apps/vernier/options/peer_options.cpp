@@ -146,8 +146,64 @@ constexpr std::string_view kCheckNames =
     "--show-output --hide-fail-output --artifacts --art-dir --artifacts-dir --iter-artifact --intermediate-artifact "
     "--no-remove-intermediate --iter-info --iteration-info --load-debug-replay --save-debug-replay --until";
 
+// What peers load, build and feed where Vernier only writes a script, or only looks at the graph.
+constexpr std::string_view kScripts = "template/trt-network template/trt-config template/onnx-gs";
+constexpr std::string_view kPlugins = "plugin/match plugin/list plugin/replace";
+
 /// The first row of a name whose reason is true of the command counts.
 constexpr std::array kRefusedOptions{
+    RefusedRow{"--data-loader-script --data-loader-backend-module --input-shapes --inputs --iterations --iters "
+               "--load-inputs --load-input-data --save-inputs --seed --val-range --do-shape-inference",
+               {"patterns are matched on the graph, and nothing is run", "leave it out"},
+               kPlugins},
+    RefusedRow{"--do-shape-inference --shape-inference --no-shape-inference --no-onnxruntime-shape-inference "
+               "--input-shapes --inputs",
+               {"the script reads the model as it is", "vernier surgeon sanitize MODEL -o FILE.onnx, before it"},
+               "template/onnx-gs"},
+    RefusedRow{"--calibration-cache --calib-base-cls --calibration-base-class --data-loader-script "
+               "--data-loader-backend-module --input-shapes --inputs --iterations --iters --load-inputs "
+               "--load-input-data --save-inputs --seed --val-range --quantile --quantization-flags "
+               "--regression-cutoff",
+               {"the script does not calibrate: TensorRT 11 has no calibrators",
+                "vernier convert MODEL --int8 --data DATA writes a file with scales"},
+               kScripts},
+    RefusedRow{"--load-tactics --load-tactic-replay --save-tactics --save-tactic-replay",
+               {"tactics are TensorRT's choice of kernels; TensorRT 11 has no such files",
+                "--load-timing-cache FILE keeps its choice"},
+               kScripts},
+    RefusedRow{"--trt-config-script --trt-config-postprocess-script --trt-cpps --trt-network-postprocess-script "
+               "--trt-npps --trt-network-func-script",
+               {"the script that is written is the place for your own code", "call your function at its end"},
+               kScripts},
+    RefusedRow{"--external-data-dir --load-external-data --ext --ignore-external-data --model-type --onnx-flags",
+               {"the script reads the model", "change the line of the script that reads it"},
+               kScripts},
+    RefusedRow{"--onnx-outputs --onnx-exclude-outputs --onnx-outputs-by-type --fp-to-fp16",
+               {"the script reads the model as it is",
+                "vernier surgeon extract or vernier convert --fp16 writes another one, before it"},
+               kScripts},
+    RefusedRow{"--trt-outputs-by-type --decomposable-attentions --enable-uint8-asymmetric-quantization-dla",
+               {"the script has no line for it", "set it where the script has its network and its parser"},
+               "template/trt-network"},
+    RefusedRow{"--tensor-datatypes --all-tensor-datatypes --all-tensor-dtypes --all-tensor-formats",
+               {"tensors are named one by one", "--tensor-dtypes NAME:TYPE, --tensor-formats NAME:[FORMAT]"},
+               "template/trt-network"},
+    RefusedRow{"--precision-constraints",
+               {"a strongly typed network has the types of its file", "vernier convert MODEL --layer-precisions"},
+               "template/trt-network template/trt-config"},
+    RefusedRow{"--memory-pool-limit", {"it has another name in vernier", "--pool-limit"}, "template/trt-config"},
+    RefusedRow{"--strongly-typed",
+               {"it is set where the network is made", "vernier template trt-network"},
+               "template/trt-config"},
+    RefusedRow{"--weight-streaming-budget --optimization-profile --allocation-strategy",
+               {"it belongs to a run of the engine, not to its builder", "vernier run MODEL --trt"},
+               kScripts},
+    RefusedRow{"--ckpt --tf-outputs --freeze-graph --opset",
+               {"vernier does not run TensorFlow", "export the model to ONNX"},
+               kScripts},
+    RefusedRow{"--verbosity --log-format",
+               {"vernier has one form of messages", "-v and -q set how many there are"},
+               "template/trt-network template/trt-config template/onnx-gs plugin/match plugin/list plugin/replace"},
     RefusedRow{
         "--best", {"this command needs the name of each low format", "--int8 --fp16, for example"}, kWithPrecision},
     RefusedRow{"--fp-to-fp16", {"it has another name in vernier", "--fp16"}, kWithPrecision},
