@@ -1,6 +1,7 @@
 """Small decoders with KV caches, and samples of their steps.
 
-    make_decoder.py FOLDER    concat.onnx, scatter.onnx, attention.onnx, causal.onnx and their samples: concat.npz ...
+    make_decoder.py FOLDER    concat.onnx, scatter.onnx, attention.onnx, causal.onnx, rows.onnx (Attention of rank 3) and multi.onnx
+                              (MultiHeadAttention of ONNX Runtime) and their samples: concat.npz ...
 
 One channel of the keys of layer 0 is large, as published of language models: INT8 with one scale leaves the others no
 steps. Values, and layer 1, have no such channel.
@@ -15,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 LAYERS, HEADS, SIZE, PAST, SLOTS = 2, 2, 8, 6, 16
 WIDTH, WORDS = HEADS * SIZE, 32
+KINDS = ("concat", "scatter", "attention", "causal", "rows", "multi")
 
 
 class Decoder:
@@ -29,10 +31,16 @@ class Decoder:
                 weights["q"][:, 3] /= 200
             q, k, v = (self.heads(x, weights[part], f"{part}{i}") for part in "qkv")
             read = self.attend(q, k, v, i)
-            merged = self.node("Transpose", [read], f"merge{i}", perm=[0, 2, 1, 3])
-            merged = self.node("Reshape", [merged, self.constant("wide", np.int64([1, -1, WIDTH]))], f"rows{i}")
+            merged = read
+            if not self.joined():
+                merged = self.node("Transpose", [read], f"merge{i}", perm=[0, 2, 1, 3])
+                merged = self.node("Reshape", [merged, self.constant("wide", np.int64([1, -1, WIDTH]))], f"rows{i}")
             x = self.node("Add", [x, self.product(merged, weights["o"], f"o{i}")], f"sum{i}")
         self.product(x, draw.normal(0, WIDTH**-0.5, (WIDTH, WORDS)), "logits")
+
+    def joined(self):
+        """Whether the operator reads all heads in one row."""
+        return self.kind in ("rows", "multi")
 
     def constant(self, name, value):
         self.constants[name] = value.astype(np.float32) if value.dtype == np.float64 else value
@@ -46,6 +54,8 @@ class Decoder:
         return self.node("MatMul", [x, self.constant(f"{name}_weight", weight)], name)
 
     def heads(self, x, weight, name):
+        if self.joined():
+            return self.product(x, weight, name)
         split = self.constant("split", np.int64([1, -1, HEADS, SIZE]))
         rows = self.node("Reshape", [self.product(x, weight, f"{name}_all"), split], f"{name}_rows")
         return self.node("Transpose", [rows], name, perm=[0, 2, 1, 3])
@@ -61,6 +71,11 @@ class Decoder:
         (past_k, present_k), (past_v, present_v) = self.cache(i, "key"), self.cache(i, "value")
         if self.kind in ("attention", "causal"):
             return self.node("Attention", [q, k, v, "", past_k, past_v], f"read{i}", [present_k, present_v], is_causal=int(self.kind == "causal"))
+        if self.kind == "rows":
+            return self.node("Attention", [q, k, v, "", past_k, past_v], f"read{i}", [present_k, present_v], q_num_heads=HEADS, kv_num_heads=HEADS)
+        if self.kind == "multi":
+            return self.node("MultiHeadAttention", [q, k, v, "", "", "", past_k, past_v], f"read{i}", [present_k, present_v],
+                             num_heads=HEADS, domain="com.microsoft")
         mask = None
         if self.kind == "scatter":
             self.node("TensorScatter", [past_k, k, "at"], present_k, axis=2)
@@ -82,8 +97,9 @@ class Decoder:
             inputs += [helper.make_tensor_value_info("at", TensorProto.INT64, [1]), helper.make_tensor_value_info("mask", TensorProto.FLOAT, [1, 1, 1, SLOTS])]
         outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, "new", WORDS]), *self.outputs]
         graph = helper.make_graph(self.nodes, "decoder", inputs, outputs, [numpy_helper.from_array(np.asarray(v), n) for n, v in self.constants.items()])
-        opset = 18 if self.kind == "concat" else 24
-        return onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10))
+        opset = 18 if self.kind in ("concat", "grouped", "multi") else 24
+        opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+        return onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=opsets, ir_version=10))
 
 
 def first_feed(kind, draw):
@@ -120,7 +136,7 @@ def steps(path, kind, seed, count):
 
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1])
-    for kind in ("concat", "scatter", "attention", "causal"):
+    for kind in KINDS:
         path = folder / f"{kind}.onnx"
         onnx.save(Decoder(kind).model(), path)
         samples = [steps(path, kind, seed, 1)[0] for seed in range(32)]

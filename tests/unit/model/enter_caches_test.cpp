@@ -16,7 +16,9 @@ namespace {
 Model entered(const std::string& graph, int opset = 24) {
   PrepareOptions options;
   options.enter_caches = true;
-  return prepare(model_of("<ir_version: 10, opset_import: [\"\" : " + std::to_string(opset) + "]> g " + graph), options,
+  return prepare(model_of("<ir_version: 10, opset_import: [\"\" : " + std::to_string(opset) +
+                          ", \"com.microsoft\" : 1]> g " + graph),
+                 options,
                  [](const Model&, const Sample&) -> std::vector<Tensor> {
                    throw std::logic_error("nothing to evaluate here");
                  })
@@ -69,6 +71,50 @@ TEST(EnterCaches, ACausalAttentionKeepsBothParts) {
   EXPECT_EQ(caches_of(model), (std::vector<std::string>{"nk KvCache", "nv KvCache"}));
   EXPECT_EQ(node_named(model, "attend").input(1), "nk/new");
   EXPECT_EQ(node_named(model, "attend").input(4), "nk/past");
+}
+
+/// Keys and values of rank 3 get their heads, and lose them again.
+constexpr const char* kRows =
+    "(float[1,1,8] q, float[1,1,8] k, float[1,1,8] v, float[1,2,5,4] pk, float[1,2,5,4] pv, int32[1] lengths, "
+    "int32 total, float[16,2] cosines, float[16,2] sines, float[24] bias) => "
+    "(float[1,1,8] y, float[1,2,6,4] nk, float[1,2,6,4] nv) { [attend] y, nk, nv = ";
+
+void expect_in_front(const Model& model, int past) {
+  EXPECT_EQ(caches_of(model), (std::vector<std::string>{"nk KvCache", "nv KvCache"}));
+  EXPECT_EQ(node_named(model, "nk/joined").input(1), "nk/new_heads");
+  const onnx::NodeProto& attend = node_named(model, "attend");
+  EXPECT_EQ(attend.input(1), "nk/new/joined_heads");
+  EXPECT_EQ(attend.input(past), "nk/past");
+  EXPECT_EQ(attend.input(past + 1), "nv/past");
+}
+
+TEST(EnterCaches, InFrontOfAnAttentionOfRank3) {
+  expect_in_front(entered(std::string(kRows) + "Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, , pk, pv) }"),
+                  4);
+}
+
+TEST(EnterCaches, InFrontOfGroupedQueries) {
+  const std::string graph = std::string(kRows) +
+                            "com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 2> "
+                            "(q, k, v, pk, pv, lengths, total) }";
+  expect_in_front(entered(graph), 3);
+}
+
+TEST(EnterCaches, KeysGetTheirPositionsInFrontOfTheCache) {
+  const Model model = entered(std::string(kRows) +
+                              "com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 2, do_rotary = 1> "
+                              "(q, k, v, pk, pv, lengths, total, cosines, sines) }");
+  expect_in_front(model, 3);
+  EXPECT_EQ(node_named(model, "k/turned").op_type(), "RotaryEmbedding");
+  EXPECT_EQ(node_named(model, "nk/heads").input(0), "k/turned");
+  EXPECT_EQ(node_named(model, "attend").input(0), "q/turned");
+}
+
+TEST(EnterCaches, InFrontOfMultiHeadAttention) {
+  const std::string attend = "com.microsoft.MultiHeadAttention <num_heads = 2> ";
+  expect_in_front(entered(std::string(kRows) + attend + "(q, k, v, , , , pk, pv) }"), 6);
+  EXPECT_TRUE(caches_of(entered(std::string(kRows) + attend + "(q, k, v, bias, , , pk, pv) }")).empty())
+      << "keys have their bias in the cache";
 }
 
 TEST(EnterCaches, NothingElse) {
