@@ -76,8 +76,9 @@ void fold_inputs(const Sample& fed, const SampleResult& result, const std::set<s
     }
     reference.shapes.emplace(name, value.shape());  // of the first sample
     const Shape& shape = value.shape();
-    SeenShapes& seen = reference.inputs.try_emplace(name, SeenShapes{shape, shape, shape}).first->second;
-    for (std::size_t i = 0; shape.size() == seen.first.size() && i < shape.size(); ++i) {
+    SeenShapes& seen = reference.inputs.try_emplace(name, SeenShapes{{}, shape, shape}).first->second;
+    seen.each.push_back(shape);
+    for (std::size_t i = 0; shape.size() == seen.least.size() && i < shape.size(); ++i) {
       seen.least[i] = std::min(seen.least[i], shape[i]);
       seen.most[i] = std::max(seen.most[i], shape[i]);
     }
@@ -326,7 +327,9 @@ class ReferenceRun {
     packer.put(reference_.inputs.size());
     for (const auto& [name, seen] : reference_.inputs) {
       packer.put(name);
-      for (const Shape* shape : {&seen.first, &seen.least, &seen.most}) packer.put(*shape);
+      packer.put(seen.each.size());
+      for (const Shape& shape : seen.each) packer.put(shape);
+      for (const Shape* shape : {&seen.least, &seen.most}) packer.put(*shape);
     }
     packer.put(total_.ranges);
     for (const Shape& shape : total_.shapes) packer.put(shape);
@@ -381,7 +384,10 @@ class ReferenceRun {
     }
     for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
       SeenShapes& seen = reference_.inputs[unpacker.get_text()];
-      for (Shape* shape : {&seen.first, &seen.least, &seen.most}) *shape = unpacker.get_vector<Shape::value_type>();
+      for (auto shapes = unpacker.get<std::size_t>(); shapes > 0; --shapes) {
+        seen.each.push_back(unpacker.get_vector<Shape::value_type>());
+      }
+      for (Shape* shape : {&seen.least, &seen.most}) *shape = unpacker.get_vector<Shape::value_type>();
     }
     total_.ranges = unpacker.get_vector<RangeStats>();
     for (Shape& shape : total_.shapes) shape = unpacker.get_vector<Shape::value_type>();

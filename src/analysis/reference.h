@@ -17,9 +17,10 @@
 
 namespace vernier {
 
-/// Of a graph input, over all samples; dimension by dimension, while these are as many.
+/// Of a graph input, over all samples.
 struct SeenShapes {
-  Shape first, least, most;
+  std::vector<Shape> each;  // by sample
+  Shape least, most;        // dimension by dimension, while these are as many
 };
 
 struct Reference {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/alike_samples.h"
 #include "engines/onnxruntime/runtime.h"
@@ -133,6 +135,52 @@ std::shared_ptr<CrossFit> taught_halves(DiagnosisRun& run, const Loaded& loaded,
   return std::make_shared<CrossFit>(teacher, loaded.subject);
 }
 
+/// The sample in the middle, by the elements of these inputs.
+std::size_t usual_sample(const std::vector<const SeenShapes*>& inputs, std::size_t samples) {
+  std::vector<std::pair<std::int64_t, std::size_t>> sizes;
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    std::int64_t elements = 0;
+    for (const SeenShapes* input : inputs) elements += element_count(input->each[sample]);
+    sizes.emplace_back(elements, sample);
+  }
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>((sizes.size() - 1) / 2);
+  std::ranges::nth_element(sizes, middle);
+  return middle->second;
+}
+
+/// What the user says that an engine should be fast for.
+std::optional<Shape> given_shape(const DiagnoseOptions& options, const std::string& input) {
+  if (options.compile) {
+    if (const auto shape = options.compile->shapes.find(input); shape != options.compile->shapes.end())
+      return shape->second;
+  }
+  const auto range = options.engine.shapes.find(input);
+  if (range == options.engine.shapes.end() || range->second.opt.empty()) return std::nullopt;
+  return range->second.opt;
+}
+
+void report_open_inputs(DiagnosisRun& run, const Model& original, const Reference& reference) {
+  DiagnoseReport& report = run.report;
+  std::vector<const SeenShapes*> not_given;
+  for (const InputInfo& input : model_inputs(original)) {
+    const auto shapes = reference.inputs.find(input.name);
+    if (shapes == reference.inputs.end() || std::ranges::none_of(input.shape, [](auto d) { return d < 0; })) continue;
+    const SeenShapes& seen = shapes->second;
+    OpenInput open{input.name, seen.each.front(), seen.least, seen.most, given_shape(run.options, input.name)};
+    if (!open.usual) not_given.push_back(&seen);
+    for (std::size_t i = 0; open.usual && i < open.usual->size() && i < open.least.size(); ++i) {
+      open.least[i] = std::min(open.least[i], (*open.usual)[i]);
+      open.most[i] = std::max(open.most[i], (*open.usual)[i]);
+    }
+    report.open_inputs.push_back(std::move(open));
+  }
+  if (not_given.empty()) return;
+  report.usual_sample = usual_sample(not_given, not_given.front()->each.size());
+  for (OpenInput& open : report.open_inputs) {
+    if (!open.usual) open.usual = reference.inputs.at(open.name).each[*report.usual_sample];
+  }
+}
+
 ReferenceRun run_reference(DiagnosisRun& run, const std::shared_ptr<const LoadedModel>& model) {
   const Loaded& loaded = model->loaded;
   const Subject& subject = loaded.subject;
@@ -149,11 +197,7 @@ ReferenceRun run_reference(DiagnosisRun& run, const std::shared_ptr<const Loaded
   });
   expect_steps(run, Experiment(subject_of(model), nullptr, {}, reference.shapes, model->plan, model->candidates));
   report.data_sha256 = reference.data_sha256;
-  for (const InputInfo& input : model_inputs(*loaded.original)) {
-    const auto shapes = reference.inputs.find(input.name);
-    if (shapes == reference.inputs.end() || std::ranges::none_of(input.shape, [](auto d) { return d < 0; })) continue;
-    report.open_inputs.push_back({input.name, shapes->second.first, shapes->second.least, shapes->second.most});
-  }
+  report_open_inputs(run, *loaded.original, reference);
   if (!run.options.search.golden.empty()) {
     seen.golden = std::make_shared<const Reference>(golden_reference(subject, reference, run.options.search.golden));
   }
@@ -204,6 +248,7 @@ std::shared_ptr<const CalibratedModel> calibrated_first(DiagnosisRun& run) {
   report.samples = first.samples;
   report.random_data = first.random_data;
   report.open_inputs = first.open_inputs;
+  report.usual_sample = first.usual_sample;
   report.reference = first.reference;
   report.excluded = first.excluded;
   report.scheme = first.scheme;

@@ -62,15 +62,24 @@ std::string computed_otherwise(const DiagnoseReport& report, Target engine) {
                      markdown_text(told(nodes.cure)));
 }
 
+std::string shapes_text(const DiagnoseReport& report) {
+  if (report.open_inputs.empty()) return "\n";
+  const bool given = report.open_inputs.front().usual && !report.usual_sample;
+  return fmt::format(
+      "\nThese are the shapes of the samples. The engine accepts only them, so widen them to your own inputs. "
+      "`--optShapes`, for which it is fast, is {}. ",
+      report.usual_sample ? fmt::format("that of sample {}, the median by size", *report.usual_sample)
+      : given             ? "what you gave"
+                          : "that of the first sample");
+}
+
 std::string trtexec_11(const DiagnoseReport& report, const Files& files) {
   return "## TensorRT 11, trtexec (documented, not run)\n\n"
          "Version 11 has no precision flags: the types in the file are the types of the engine.\n\n" +
          code_block("sh",
                     fmt::format("trtexec --onnx={} \\\n  --saveEngine={}{}{}", shell_quote(files.model),
                                 shell_quote(files.engine), trtexec_shapes(report, " \\\n  "), full_float32(report))) +
-         (report.open_inputs.empty() ? "\n"
-                                     : "\nThese are the shapes of the samples. The engine accepts only them, so widen "
-                                       "them to your own inputs. ") +
+         shapes_text(report) +
          "`--profilingVerbosity=detailed --exportLayerInfo=layers.json` lists the type of each layer.\n" +
          computed_otherwise(report, Target::TensorRt);
 }

@@ -8,7 +8,8 @@
 namespace vernier {
 
 /// "--minShapes=x:1x3x8x8", --optShapes and --maxShapes, each behind `before`: an engine for the shapes that the
-/// samples had, the first of them the one to be fast for. Empty where no input is open, or a name cannot be said there.
+/// samples had, and OpenInput::usual the one to be fast for. Empty where no input is open, or a name cannot be said
+/// there.
 std::string trtexec_shapes(const DiagnoseReport& report, const std::string& before);
 
 }  // namespace vernier

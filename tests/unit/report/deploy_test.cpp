@@ -46,12 +46,16 @@ TEST(Deploy, OfAFloat16ResultUsesTheFloat16Tools) {
 
 TEST(Deploy, GivesTrtexecTheShapesOfTheSamples) {
   DiagnoseReport report = requirement_met();
-  report.open_inputs = {{"x", {2, 3, 8}, {1, 3, 8}, {4, 3, 9}}, {"y:0", {1}, {1}, {1}}};
+  report.open_inputs = {{"x", {1, 3, 8}, {1, 3, 8}, {4, 3, 9}, Shape{2, 3, 8}}, {"y:0", {1}, {1}, {1}}};
+  report.usual_sample = 5;
   const std::string text = deploy_markdown(report);
   for (const char* const option :
        {"'--minShapes=x:1x3x8,'\\''y:0'\\'':1'", "'--optShapes=x:2x3x8,'\\''y:0'\\'':1'", "'--maxShapes=x:4x3x9,"}) {
     EXPECT_TRUE(holds(text, option)) << option << "\n" << text;
   }
+  EXPECT_TRUE(holds(text, "that of sample 5, the median by size"));
+  report.usual_sample.reset();
+  EXPECT_TRUE(holds(deploy_markdown(report), "`--optShapes`, for which it is fast, is what you gave"));
   report.open_inputs = {{"x", {2, 3}, {1, 3}, {4, 3}}};
   EXPECT_TRUE(holds(deploy_markdown(report), "--minShapes=x:1x3 \\\n"));
 }
