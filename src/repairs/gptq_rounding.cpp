@@ -162,17 +162,40 @@ struct Validated {
   double gain = 0;  // how much of the error that weights make is gone
 };
 
+/// Tells of the layers that are rounded, each of as many steps as dampings are tried, and one more.
+class RoundingProgress {
+ public:
+  RoundingProgress(const Progress& progress, std::size_t layers) : progress_(progress), total_(layers * kSteps) {}
+
+  void step() { tell(std::min(done_ + 1, end_ - 1)); }
+  void end_layer() {
+    tell(end_);
+    end_ += kSteps;
+  }
+
+ private:
+  static constexpr std::size_t kSteps = kDampings.size() + 1;
+
+  void tell(std::size_t done) {
+    done_ = done;
+    if (progress_) progress_("round weights", done_, total_);
+  }
+
+  const Progress& progress_;
+  std::size_t total_, done_ = 0, end_ = kSteps;
+};
+
 /// The damping with which the weights that one half of the samples rounds leave the least error on the other half.
 /// nullopt: the nearest codes leave less.
 std::optional<Validated> cross_validated(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
                                          const std::vector<float>& nearest, const std::vector<InputProducts>& parts,
-                                         std::size_t threads) {
+                                         std::size_t threads, RoundingProgress& progress) {
   const std::size_t groups = parts.front().groups;
   if (parts.front().inputs > kMostToFold || layout.results > results_to_fold(layout.results, groups)) {
     if (const auto some = excerpt_of(weight, layout, grid, parts)) {
       std::vector<float> of_some(static_cast<std::size_t>(some->weight.count()));
       round_tensor(some->grid, some->weight.shape(), some->weight.floats(), of_some);
-      return cross_validated(some->weight, some->layout, some->grid, of_some, some->parts, threads);
+      return cross_validated(some->weight, some->layout, some->grid, of_some, some->parts, threads, progress);
     }
   }
   const std::size_t folds = parts.size();
@@ -189,6 +212,7 @@ std::optional<Validated> cross_validated(const Tensor& weight, const WeightLayou
       const auto rounded = gptq_round(weight, layout, grid, parts[fold], damping, threads);
       energy += output_energy(weight, layout, rounded ? *rounded : nearest, judge(fold), threads);
     }
+    progress.step();
     if (energy < least) {
       least = energy;
       chosen = {damping, 1 - energy / before};
@@ -242,7 +266,8 @@ bool teaches_nothing(const std::vector<InputProducts>& parts) {
   });
 }
 
-Proposal proposal_of(const Network& network, const Candidate& candidate, std::vector<InputProducts> parts) {
+Proposal proposal_of(const Network& network, const Candidate& candidate, std::vector<InputProducts> parts,
+                     RoundingProgress& progress) {
   Proposal proposal;
   proposal.layers = {candidate.layer.layer->name};
   const QuantParams& grid = network.plan.tensors.at(candidate.layer.weight);
@@ -254,7 +279,7 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
     proposal.damping = network.damping->at(proposal.layers.front());
   } else if (parts.size() > 1) {
     const std::optional<Validated> chosen =
-        cross_validated(weight, candidate.layout, grid, nearest, parts, network.threads);
+        cross_validated(weight, candidate.layout, grid, nearest, parts, network.threads, progress);
     if (!chosen) {
       proposal.why_not =
           teaches_nothing(parts)
@@ -291,19 +316,6 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
 std::vector<Proposal> gptq_rounding(const Network& network, int) {
   std::vector<Proposal> proposals;
   const std::map<std::string, int> readers = count_readers(network.model);
-  std::vector<Candidate> batch;
-  std::size_t floats = 0;
-  const auto flush = [&] {
-    std::vector<std::string> names;
-    for (const Candidate& candidate : batch) names.push_back(candidate.layer.layer->name);
-    LayerProducts products = network.products(names);
-    for (const Candidate& candidate : batch) {
-      const auto found = products.find(candidate.layer.layer->name);
-      if (found != products.end()) proposals.push_back(proposal_of(network, candidate, std::move(found->second)));
-    }
-    batch.clear();
-    floats = 0;
-  };
   const auto refuse = [&](const WeightedLayer& layer, std::string reason) {
     Proposal refused;
     refused.layers = {layer.layer->name};
@@ -323,6 +335,22 @@ std::vector<Proposal> gptq_rounding(const Network& network, int) {
   // What was accepted is learned again in any case.
   const std::set<std::string> chosen =
       within(candidates, network, network.damping != nullptr ? 0 : network.rounding_work);
+  RoundingProgress progress(network.progress, chosen.size());
+  std::vector<Candidate> batch;
+  std::size_t floats = 0;
+  const auto flush = [&] {
+    std::vector<std::string> names;
+    for (const Candidate& candidate : batch) names.push_back(candidate.layer.layer->name);
+    LayerProducts products = network.products(names);
+    for (const Candidate& candidate : batch) {
+      const auto found = products.find(candidate.layer.layer->name);
+      if (found != products.end())
+        proposals.push_back(proposal_of(network, candidate, std::move(found->second), progress));
+      progress.end_layer();
+    }
+    batch.clear();
+    floats = 0;
+  };
   for (Candidate& candidate : candidates) {
     if (!chosen.contains(candidate.layer.layer->name)) {
       refuse(candidate.layer, kTooMuch);

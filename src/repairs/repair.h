@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/progress.h"
 #include "model/layers.h"
 #include "model/model.h"
 #include "numerics/channel_means.h"
@@ -53,6 +54,7 @@ struct Network {
   /// Of single layers: those with the most of it for their work are rounded first. Null: those with the least work.
   const std::map<std::string, double>* damage = nullptr;
   const std::set<std::string>* given = nullptr;  // tensors whose range a file gave; null: none
+  Progress progress{};                           // of proposals that take long
 
   const onnx::NodeProto* node(const std::string& layer) const;
 };

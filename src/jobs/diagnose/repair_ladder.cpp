@@ -196,7 +196,8 @@ Network RepairLadder::network() {
           damping_ ? &*damping_ : nullptr,
           options_.rounding_work,
           options_.damage.empty() ? nullptr : &options_.damage,
-          now_.state.given.empty() ? nullptr : &now_.state.given};
+          now_.state.given.empty() ? nullptr : &now_.state.given,
+          now_.state.subject.progress};
 }
 
 std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, const std::vector<std::string>* layers,

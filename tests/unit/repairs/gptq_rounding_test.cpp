@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -68,6 +69,24 @@ TEST(GptqRounding, IsBetterAtTheOutputThanTheNearestCodes) {
   round_tensor(grid, weight.shape(), rounded, again);
   EXPECT_EQ(again, rounded);  // on the grid
   EXPECT_LT(output_error(weight, rounded, correlated(16)), 0.5 * output_error(weight, nearest, correlated(16)));
+}
+
+TEST(GptqRounding, TellsEachStepOfALayer) {
+  Bench bench(one_matmul(waves()), Format::Int4);
+  bench.weight_share["mm"] = 0.9;
+  bench.measured["mm"] = {correlated(16), correlated(16)};
+  Network network = bench.network();
+  std::vector<std::size_t> told;
+  std::size_t all = 0;
+  network.progress = [&](const std::string&, std::size_t done, std::size_t total) {
+    told.push_back(done);
+    all = total;
+  };
+  gptq_rounding(network, 0);
+  ASSERT_GE(told.size(), 2U);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_EQ(told.back(), all);
+  EXPECT_LT(told.front(), all);
 }
 
 TEST(GptqRounding, InputsThatAreStrangersTakeTheNearestCodes) {
