@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/layout.h"
+#include "base/quote.h"
 #include "base/text.h"
+#include "report/text/commands.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "report/told.h"
@@ -43,13 +45,16 @@ std::string figures_line(const DebugLossReport& report) {
   return (report.figures.outputs.size() > 1 ? " Outputs " : " Output ") + text + ".";
 }
 
+bool outputs_are_good(const DebugLossReport& report) {
+  constexpr double kGoodDb = 20;
+  return std::ranges::all_of(report.figures.outputs,
+                             [](const OutputFigure& output) { return output.sqnr_db >= kGoodDb; });
+}
+
 /// Of a file without a defect. Where an output is bad: what nothing was measured of.
 std::string nothing_found(const DebugLossReport& report) {
-  constexpr double kGoodDb = 20;
   if (report.quantizers.empty()) return "There is no Q/DQ pair to measure";
-  const bool good =
-      std::ranges::all_of(report.figures.outputs, [](const OutputFigure& output) { return output.sqnr_db >= kGoodDb; });
-  if (good) return "No defect found in its Q/DQ pairs";
+  if (outputs_are_good(report)) return "No defect found in its Q/DQ pairs";
   const auto unknown =
       std::ranges::count_if(report.quantizers, [](const QuantizerLoss& row) { return !row.not_measured.empty(); });
   std::vector<std::string> gaps;
@@ -145,6 +150,25 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   return legend.empty() ? text : text + wrap(legend, options.width, "  ");
 }
 
+/// The command that follows; empty of a file without pairs.
+std::string next_step(const DebugLossReport& report, const TextOptions& options) {
+  if (report.quantizers.empty()) return {};
+  const std::string data = data_options(report.command);
+  const std::string samples = data.empty() ? "--data DATA" : printable(data);
+  const bool float8 = std::ranges::any_of(report.quantizers, [](const QuantizerLoss& row) {
+    return row.format == Format::Float8E4M3FN || row.format == Format::Float8E5M2;
+  });
+  const bool bad = !report.defects.empty() || !outputs_are_good(report);
+  const std::string advice = bad ? "Repair it, with the ranges and the float layers of this file:"
+                                 : "Check it against a limit, for each engine:";
+  const std::string command =
+      bad ? fmt::format("vernier fix {} --from {} {} {} -o fixed", shell_quote(report.float_file),
+                        shell_quote(report.quantized_file), float8 ? "--fp8" : "--int8", samples)
+          : fmt::format("vernier verify {} {} {} --min-sqnr 20", shell_quote(report.float_file),
+                        shell_quote(report.quantized_file), samples);
+  return heading("Next step", options) + wrap(advice, options.width, "  ") + "  $ " + command + "\n";
+}
+
 }  // namespace
 
 std::string report_to_text(const DebugLossReport& report, const TextOptions& options) {
@@ -168,7 +192,7 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
   if (!report.not_compared.empty()) {
     text += fmt::format("\n{} not compared (all of them with --json)\n", plural(report.not_compared.size(), "layer"));
   }
-  return text + remarks(report.warnings, report.notes, options);
+  return text + remarks(report.warnings, report.notes, options) + next_step(report, options);
 }
 
 }  // namespace vernier

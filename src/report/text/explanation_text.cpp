@@ -18,6 +18,7 @@
 #include "report/text/diagnose_answer.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/figures.h"
+#include "report/text/layer_names.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "report/told.h"
@@ -41,12 +42,6 @@ void add_repairs(CauseGroup& group, const Cause& cause) {
   std::erase_if(group.repairs, [&](const std::string& id) { return has(group.of_some, id); });
 }
 
-/// Names of fused layers can be as long as a paragraph.
-std::string short_layer(const std::string& layer) {
-  constexpr std::size_t kLongName = 64;
-  return shorten_middle(printable(layer), kLongName);
-}
-
 /// The accepted repair that answers this cause; null: none.
 const RepairTried* repair_of(const Explanation& explanation, const Cause& cause) {
   const auto row = std::ranges::find_if(explanation.repairs, [&](const RepairTried& tried) {
@@ -56,7 +51,7 @@ const RepairTried* repair_of(const Explanation& explanation, const Cause& cause)
   return row == explanation.repairs.end() ? nullptr : &*row;
 }
 
-std::string group_text(const CauseGroup& group, const TextOptions& options) {
+std::string group_text(const CauseGroup& group, const LayerNames& names, const TextOptions& options) {
   std::string head = group.first->id;
   if (group.first->confidence < kLikelyCause) head += " (possible)";  // a confidence is a rank, and no probability
   if (!group.layers.empty()) {
@@ -71,12 +66,13 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
     head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));
   }
   if (!group.of_some.empty()) head += fmt::format("; at some of them: {}", fmt::join(group.of_some, ", "));
-  const std::string where = group.layers.empty() ? "the network" : short_layer(group.layers.front());
+  const std::string where = group.layers.empty() ? "the network" : names.of(group.layers.front());
   std::string text = wrap(head, options.width, "  ") +
                      wrap(fmt::format("{}: {}", where, told(group.first->sentence)), options.width, "    ");
   if (group.layers.size() > 1) {
     std::vector<std::string> others;
-    std::transform(group.layers.begin() + 1, group.layers.end(), std::back_inserter(others), short_layer);
+    std::transform(group.layers.begin() + 1, group.layers.end(), std::back_inserter(others),
+                   [&](const std::string& layer) { return names.of(layer); });
     text += wrap("also " + list_some(others, 4), options.width, "    ");
   }
   return text;
@@ -131,9 +127,10 @@ std::string what_reduces_rounding(const Explanation& explanation, const char* wi
 std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
   const Explanation& explanation = *report.explanation;
   const std::vector<CauseGroup> groups = cause_groups(report);
+  const LayerNames names(report, options, kNameInSentence);
   std::string text = heading(causes_heading(report, groups), options);
   const std::size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
-  for (std::size_t i = 0; i < shown; ++i) text += group_text(groups[i], options);
+  for (std::size_t i = 0; i < shown; ++i) text += group_text(groups[i], names, options);
   if (shown < groups.size()) {
     text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(groups.size() - shown, "more cause"));
   }
@@ -176,7 +173,7 @@ std::string gain_text(const RepairSum& sum) {
   return sum.accepted == 1 ? ", SQNR " + gain : ", median SQNR of these " + gain;
 }
 
-std::string repairs_text(const Explanation& explanation, const TextOptions& options) {
+std::string repairs_text(const Explanation& explanation, const LayerNames& names, const TextOptions& options) {
   std::vector<std::string> order;
   std::map<std::string, RepairSum> sums;
   for (const RepairTried& row : explanation.repairs) {
@@ -198,7 +195,7 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
     if (row.accepted && row.before_db && row.after_db) gain = *row.after_db - *row.before_db;
     const bool first = row.accepted ? sum.accepted == 1 : sum.accepted == 0 && sum.example.empty();
     if ((first || (gain && !(sum.example_gain >= gain))) && !row.layers.empty()) {
-      sum.example = short_layer(row.layers.front()) + ": " + told(row.why);
+      sum.example = names.of(row.layers.front()) + ": " + told(row.why);
       sum.example_tried = row.before_db || row.accepted;
       sum.example_gain = gain;
     }
@@ -284,7 +281,8 @@ std::string explanation_section(const DiagnoseReport& report, const TextOptions&
   const Explanation& explanation = *report.explanation;
   std::string text;
   if (!explanation.examined.empty()) text += causes_text(report, options);
-  if (!explanation.repairs.empty()) text += repairs_text(explanation, options);
+  if (!explanation.repairs.empty())
+    text += repairs_text(explanation, LayerNames(report, options, kNameInSentence), options);
   return text;
 }
 

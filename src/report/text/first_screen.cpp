@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/layout.h"
-#include "base/short_names.h"
 #include "base/text.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
+#include "report/text/layer_names.h"
 #include "report/text/missed_answer.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
@@ -24,9 +25,7 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kLabel = 14;      // columns, as labelled() writes them
-constexpr std::size_t kLongName = 40;   // columns of a name in a sentence
-constexpr std::size_t kWholeName = 64;  // and of one in a file
+constexpr std::size_t kLabel = 14;  // columns, as labelled() writes them
 
 std::string good_enough(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
   const Outcome outcome = outcome_of(report);
@@ -36,18 +35,6 @@ std::string good_enough(const DiagnoseReport& report, const Answer& answer, cons
   const bool good = met(report) && !doubtful && plainly && outcome != Outcome::NothingLeft;
   const Paint paint = missed ? Paint::Bad : good ? Paint::Good : Paint::Bold;
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
-}
-
-/// Names of all layers. On a terminal a long one is shown without the ends that most share.
-std::vector<std::string> names_of(const DiagnoseReport& report, const TextOptions& options, std::size_t width) {
-  std::vector<std::string> names;
-  for (const LayerRow& row : report.layers) names.push_back(printable(row.name));
-  if (options.whole_names) return short_names(names, kWholeName);
-  const std::vector<std::string> cut = short_names(cut_shared_ends(names).names, width);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (display_width(names[i]) > width) names[i] = cut[i];
-  }
-  return names;
 }
 
 /// What the network measured before anything was kept or repaired.
@@ -68,8 +55,7 @@ std::string damage_text(const DiagnoseReport& report, const TextOptions& options
   constexpr std::size_t kShare = 8;  // "99.1 %  "
   constexpr std::size_t kKept = 16;  // ", kept in UINT16"
   const std::size_t taken = kLabel + kShare + kKept;
-  const std::vector<std::string> names =
-      names_of(report, options, std::max<std::size_t>(options.width, taken + 20) - taken);
+  const LayerNames names(report, options, std::max<std::size_t>(options.width, taken + 20) - taken);
   std::string text;
   if (report.repaired && !damage.layers.empty()) text = labelled("Damage", "After the repairs:", options.width);
   const auto line = [&](double share, const std::string& of) {
@@ -77,23 +63,19 @@ std::string damage_text(const DiagnoseReport& report, const TextOptions& options
   };
   for (std::size_t i = 0; i < damage.layers.size(); ++i) {
     const LayerRow& row = *damage.layers[i];
-    line(*row.share, names[i] + (row.kept ? fmt::format(", kept in {}", format_title(kept_in(report, row.name))) : ""));
+    line(*row.share,
+         names.of(row.name) + (row.kept ? fmt::format(", kept in {}", format_title(kept_in(report, row.name))) : ""));
   }
   if (damage.others > 0) line(damage.share_of_others, others_text(damage));
   return text;
 }
 
 std::string why(const DiagnoseReport& report, const TextOptions& options) {
-  const std::vector<std::string> names = names_of(report, options, kLongName);
-  const auto name_of = [&](const std::string& layer) {
-    const auto row = std::ranges::find(report.layers, layer, &LayerRow::name);
-    return row == report.layers.end() ? shorten_middle(printable(layer), kLongName)
-                                      : names[static_cast<std::size_t>(row - report.layers.begin())];
-  };
+  const LayerNames names(report, options, kNameInSentence);
   std::string text;
   for (const CauseGroup& group : main_causes(report)) {
     const bool possible = group.first->confidence < kLikelyCause;
-    const std::string where = group.layers.empty() ? "The network" : name_of(group.layers.front());
+    const std::string where = group.layers.empty() ? "The network" : names.of(group.layers.front());
     text +=
         labelled(text.empty() ? "Why" : "",
                  fmt::format("{}{}: {}", where, possible ? ", possibly" : "", cause_sentence(group)), options.width);
@@ -150,7 +132,9 @@ std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
     const bool measured = shared && (!report.repaired || group.first->share);
     return measured ? group.share < kLittle : report.repaired && group.mended == nullptr;
   });
-  std::ranges::stable_sort(groups, std::ranges::greater{}, &CauseGroup::share);
+  std::ranges::stable_sort(groups, std::ranges::greater{}, [](const CauseGroup& group) {
+    return std::pair(group.first->confidence >= kLikelyCause, group.share);
+  });
   if (groups.size() > kMost) groups.resize(kMost);
   return groups;
 }
