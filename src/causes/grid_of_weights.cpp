@@ -47,12 +47,26 @@ bool heavy_tailed(const TensorFacts& weight, const std::vector<double>& noises) 
   return sum / channels > (1.5 + 2 / std::sqrt(scales)) * weight.gaussian_noise;
 }
 
+/// Channels, however few, whose ordinary weights a large one spoils so far that they make most of the noise of all.
+bool few_make_most(const TensorFacts& weight) {
+  if (weight.gaussian_noise <= 0) return false;
+  double all = 0, spoiled = 0;
+  for (const double noise : weight.ordinary_noise) {
+    all += noise;
+    if (noise > 10 * bad_noise(weight)) spoiled += noise;
+  }
+  return spoiled > all / 2;
+}
+
 /// Noise of the channels that large weights spoil; empty: they do not. Noise that only ordinary weights show counts
-/// where the result shows it too: a large weight may well make most of that.
+/// where the result shows it too, which a large weight may well make most of: 30 dB, or 5 dB less than Gaussian ones.
 std::vector<double> spoiled_channels(const LayerFacts& layer, const TensorFacts& weight) {
   if (heavy_tailed(weight, weight.weight_noise)) return weight.weight_noise;
-  const bool shows = layer.weights_noise.value_or(0) >= kPoorNoise / 10;
-  return shows && heavy_tailed(weight, weight.ordinary_noise) ? weight.ordinary_noise : std::vector<double>();
+  const double poor = kPoorNoise / 10;
+  const double limit = weight.gaussian_noise > 0 ? std::min(poor, 3 * weight.gaussian_noise) : poor;
+  const bool shows = layer.weights_noise.value_or(0) >= limit;
+  const bool few = few_make_most(weight) || heavy_tailed(weight, weight.ordinary_noise);
+  return shows && few ? weight.ordinary_noise : std::vector<double>();
 }
 
 /// The largest and the smallest channel (not zero) that share a scale, of the scale where they differ most.

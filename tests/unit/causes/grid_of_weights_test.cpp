@@ -146,6 +146,23 @@ TEST(GridOfWeights, OneLargeWeightDoesNotHideWhatItSpoils) {
   EXPECT_FALSE(names(facts, "weight-outliers")) << "what the large weight makes is most of the result";
 }
 
+TEST(GridOfWeights, OneLargeWeightSpoilsItsChannelAlone) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.gaussian_noise = 4e-5;
+  weight.scales = 64;
+  weight.weight_noise = weight.ordinary_noise = std::vector<double>(64, 4e-5);
+  weight.ordinary_noise[3] = 0.3;
+  LayerFacts facts = with_weight(weight, 1);
+  facts.weights_noise = 3.5e-4;
+  facts.activations_noise = 9e-5;
+  EXPECT_EQ(first_cause(facts), "weight-outliers");
+  facts.weights_noise = 1e-4;
+  EXPECT_FALSE(names(facts, "weight-outliers")) << "what Gaussian weights lose";
+  facts.weights_noise = 3.5e-4;
+  facts.inputs[0].ordinary_noise[3] = 1e-4;
+  EXPECT_FALSE(names(facts, "weight-outliers"));
+}
+
 TEST(GridOfWeights, GaussianWeightsHaveNoOutliersInAnyFormat) {
   for (const std::size_t each : {9, 32, 128, 1152}) {
     const double usual = causes::gaussian_peak(each) / (7 * 7 * 12);
