@@ -2,6 +2,7 @@
 // the others few levels. They are scaled towards each other, and the weights that read them the other way round.
 //   before: (norm(x) g + b) W     after: (norm(x) g/s + b/s) (S W)     and the same between two convolutions
 // What makes the activation takes the factors: a convolution in front (channel_scaling.h), or the constants of a norm,
+// or a factor of all channels, such as the half of a GELU in pieces, which becomes one for each;
 // also where a Reshape, a Transpose or a Gather between the two leaves the channels last. A constant that others read
 // as well, as exporters merge equal ones, gets a copy. Factors are powers of two, so that the float model keeps its
 // bits. Source: G. Xiao et al., "SmoothQuant", ICML 2023.
@@ -35,17 +36,20 @@ constexpr double kSmallest = 1.0 / 64;  // factor: dead channels would get any
 /// Constants that are divided by the factors, and the nodes that they belong to.
 struct NormScale {
   struct Constant {
-    std::string name;  // [K], but for dimensions of 1
-    std::string node;  // that reads it so
+    std::string name;            // [K], but for dimensions of 1
+    std::string node;            // that reads it so
+    bool may_be_scalar = false;  // a factor, such as the half of a GELU: it becomes one for each channel
     bool shared = false;
   };
   std::vector<Constant> constants;
   std::string why_not;
 };
 
-std::string constant_of_channels(const Network& network, const std::string& name, std::size_t channels) {
+std::string constant_of_channels(const Network& network, const std::string& name, std::size_t channels,
+                                 bool may_be_scalar) {
   const std::optional<Tensor> value = initializer(network.model, name);
   if (!value || value->dtype() != Dtype::Float32) return "is not a constant of floats";
+  if (may_be_scalar && value->count() == 1) return {};
   const bool fits = !value->shape().empty() && value->shape().back() == static_cast<std::int64_t>(channels) &&
                     value->count() == static_cast<std::int64_t>(channels);
   return fits ? std::string() : "does not have one value for each channel";
@@ -83,13 +87,13 @@ NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const std
   if (op == "Add" || op == "Mul") {
     const int constant = constant_input(network, *maker);
     if (constant < 0) return {};
-    found.constants.push_back({maker->input(constant), maker->name()});
+    found.constants.push_back({maker->input(constant), maker->name(), op == "Mul"});
     if (op == "Add") {
       const std::string& scaled = maker->input(1 - constant);
       const onnx::NodeProto* front = walk.maker(scaled);
       const int scale = front == nullptr || front->op_type() != "Mul" ? -1 : constant_input(network, *front);
       if (scale < 0 || !alone(scaled)) return {};
-      found.constants.push_back({front->input(scale), front->name()});
+      found.constants.push_back({front->input(scale), front->name(), true});
     }
   } else if (op == "LayerNormalization" || op == "BatchNormalization" || op == "RMSNormalization" ||
              op == "SimplifiedLayerNormalization") {
@@ -103,7 +107,7 @@ NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const std
     return {};
   }
   for (NormScale::Constant& constant : found.constants) {
-    const std::string reason = constant_of_channels(network, constant.name, channels);
+    const std::string reason = constant_of_channels(network, constant.name, channels, constant.may_be_scalar);
     if (!reason.empty()) found.why_not = fmt::format("'{}' of {} '{}' {}", constant.name, op, maker->name(), reason);
     constant.shared = !alone(constant.name);
   }
@@ -167,6 +171,13 @@ std::string own_copy(Model& model, const std::string& constant, const std::strin
     if (input == constant) input = copy;
   }
   return copy;
+}
+
+/// The one value of a constant for each of the channels, which are the last dimension.
+void give_each_channel(Model& model, const std::string& constant, std::size_t channels) {
+  Tensor wide(Dtype::Float32, {static_cast<std::int64_t>(channels)});
+  std::ranges::fill(wide.mutable_floats(), initializer(model, constant)->floats()[0]);
+  set_initializer(model, *owner_of_initializer(model, constant), constant, wide);
 }
 
 /// s[j] = max|X_j|^alpha / max|W_j|^(1 - alpha), the largest of them 1.
@@ -244,12 +255,17 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
   const std::vector<float> factors = factors_of(seen, read, alpha);
   const auto [low, high] = std::ranges::minmax(factors);
   if (low == high) return std::nullopt;
-  proposal.what =
-      fmt::format("activation '{}': {} channels times {:g} to {:g}, in {} of the norm before it", tensor,
-                  factors.size(), 1 / high, 1 / low, norm.constants.size() == 1 ? "the scale" : "scale and bias");
+  const bool factor = norm.constants.size() == 1 && norm.constants.front().may_be_scalar;
+  const char* const where = factor                       ? "the factor"
+                            : norm.constants.size() == 1 ? "the scale of the norm"
+                                                         : "scale and bias of the norm";
+  proposal.what = fmt::format("activation '{}': {} channels times {:g} to {:g}, in {} before it", tensor,
+                              factors.size(), 1 / high, 1 / low, where);
   proposal.rewrite = [norm, weights, factors](Model& model) {
     for (const NormScale::Constant& constant : norm.constants) {
       const std::string own = constant.shared ? own_copy(model, constant.name, constant.node) : constant.name;
+      if (initializer(model, own)->count() != static_cast<std::int64_t>(factors.size()))
+        give_each_channel(model, own, factors.size());
       scale_constant(model, own, [&](std::size_t i) { return 1 / factors[i]; });
     }
     for (const auto& [name, rows] : weights) {
