@@ -135,14 +135,21 @@ void raise_parts_of_layers(AssignedFormats& assigned, const Model& model, const 
   std::erase_if(assigned.skipped, [&](const SkippedLayer& layer) { return parts.contains(layer.name); });
 }
 
-/// A rung of a ladder that no layer can stand on was not meant so.
-void require_rung(const AssignedFormats& assigned, Format listed, Format wanted, const std::string& refusal) {
+/// A rung of a ladder that no layer can stand on was not meant so. `slower`: layers that could would only lose time.
+void require_rung(const AssignedFormats& assigned, Format listed, Format wanted, const std::string& refusal,
+                  bool slower) {
   const auto takes = [&](const PlannedLayer& layer) {
     if (layer.format == wanted) return true;
     const auto rungs = assigned.plan.rungs.find(layer.name);
     return rungs != assigned.plan.rungs.end() && std::ranges::find(rungs->second, wanted) != rungs->second.end();
   };
   if (std::ranges::any_of(assigned.plan.layers, takes)) return;
+  if (slower) {
+    throw Error(
+        ErrorCode::LayerCannot,
+        fmt::format("‹ladder›: {} would make no layer of this network faster in ONNX Runtime", format_name(listed)),
+        "pass ‹even-if-slower›, or remove it from the ladder");
+  }
   throw Error(
       ErrorCode::LayerCannot,
       fmt::format("‹ladder›: no layer can run in {}{}{}", format_name(listed), refusal.empty() ? "" : ": ", refusal),
@@ -436,7 +443,7 @@ class Assignment {
     for (const Format listed : low_) {
       const Format wanted = of_target(listed);
       if (precision_.ladder) {
-        require_rung(assigned_, listed, wanted, refused_[listed]);
+        require_rung(assigned_, listed, wanted, refused_[listed], needs_scale(wanted) && !slower_.empty());
         continue;
       }
       const auto runs_in_it = [&](const PlannedLayer& layer) { return layer.format == wanted; };

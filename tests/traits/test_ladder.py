@@ -65,3 +65,12 @@ def test_int16_is_enough_for_a_layer_that_int8_breaks(tmp_path, target):
     # With two formats the layer takes FP16, which reads more.
     two = report_of("--int8", "--precision", "float16")["kept"]
     assert "broken" in two["layers"]
+
+
+def test_a_rung_that_saves_no_time_names_the_option(tmp_path):
+    model, samples = outlier_network()
+    onnx.save(model, tmp_path / "net.onnx")
+    np.savez(tmp_path / "data.npz", x=samples)
+    done = vernier("diagnose", "net.onnx", "--ladder", "int8,int16,float32", "--target", "onnxruntime", "--data", "data.npz", "--min-sqnr",
+                   NEEDED_DB, folder=tmp_path, codes=(2,))
+    assert "faster" in done.stderr and "--even-if-slower" in done.stderr, done.stderr
