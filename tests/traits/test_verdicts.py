@@ -401,3 +401,29 @@ def test_a_file_whose_weights_are_float_is_quantized_again(folder):
     done = vernier(*next_command(folder, "--min-sqnr", "30"), "--no-latency", folder=folder, codes=(0,))
     assert "2 layers of quantized.onnx have quantized inputs but FP32 weights" in " ".join(done.stdout.split())
     assert verdict_of(folder, "float.onnx", "fixed/model.onnx", "x.npz", "--min-sqnr", "30")["outcome"] == "met"
+
+
+def outliers_behind_a_norm(quantized, gain=25):
+    """A norm that makes two channels large, of which its reader takes little; `quantized`: pairs in front of both products."""
+    b = files.Quantizer(72)
+    weights = b.normal(48, 48) / np.float32(np.sqrt(48))
+    weights[[4, 30]] /= gain
+    gains = np.ones(48, np.float32)
+    gains[[4, 30]] = gain
+    normed = b.add("LayerNormalization", ["x", b.constant("gains", gains)], "normed", axis=-1)
+    b.add("MatMul", [b.pair(normed, -3.5 * gain, 3.5 * gain, np.int8) if quantized else normed, b.constant("w1", weights)], "first")
+    b.add("Tanh", ["first"], "act")
+    b.add("MatMul", [b.pair("act", -1, 1, np.int8) if quantized else "act", b.constant("w2", b.normal(48, 16))], "y")
+    return b.model([("x", files.FLOAT, [8, 48])], [("y", files.FLOAT, [8, 16])]), {"x": b.normal(12, 8, 48)}
+
+
+@pytest.mark.parametrize("gain", [25, 1])
+def test_the_pair_that_costs_most_is_named(gain, tmp_path):
+    """Its large channels hold the energy, so its own SQNR is good, and it is no defect."""
+    model, samples = outliers_behind_a_norm(False, gain)
+    files.write(tmp_path, model, samples, "float.onnx")
+    files.write(tmp_path, outliers_behind_a_norm(True, gain)[0])
+    report = verdict(tmp_path, "--min-sqnr", "60", code=1)
+    costs = [note for note in report["notes"] if "costs" in note]
+    assert len(costs) == (gain > 1) and not kinds(report), report
+    assert not costs or ("'normed'" in costs[0] and " dB of output 'y'" in costs[0]), costs

@@ -337,6 +337,12 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     return std::ranges::any_of(masks, [&](std::size_t i) { return node_of_pair(losses[i]) == layer.node; });
   });
   merge_defects(report.defects, std::move(layers));
+  if (!report.defects.empty()) return;
+  std::map<std::string, double> own_db;
+  for (const TensorLoss& row : report.tensors) {
+    if (row.own_sqnr_db) own_db[row.layer] = *row.own_sqnr_db;
+  }
+  append(report.notes, costly_pairs(subject, simulated, values, losses, own_db));
 }
 
 /// The figures, and the defects that only these show.

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "analysis/beside_known.h"
@@ -335,6 +337,44 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
                                     reason.cure});
   }
   return without_followers(file, std::move(found));
+}
+
+std::vector<Note> costly_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
+                               const std::vector<QuantizerLoss>& rows, const std::map<std::string, double>& own_db) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::pair<double, std::size_t>> pairs;  // by the worst layer that reads it
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].weight) continue;
+    double worst = kDamagedByWidthDb;
+    for (const onnx::NodeProto& node : file.model.proto.graph().node()) {
+      const auto layer = own_db.find(node.name());
+      if (layer != own_db.end() && std::ranges::find(node.input(), file.quantized[i].output) != node.input().end())
+        worst = std::min(worst, layer->second);
+    }
+    pairs.emplace_back(worst, i);
+  }
+  std::ranges::sort(pairs);
+  pairs.resize(std::min(pairs.size(), kMostLostPairs));
+  const OutputStore known = outputs_of_float(subject);
+  const auto outputs = [&](Model model) { return run_beside_known(subject, std::move(model), known, {}).outputs; };
+  const Outputs all = outputs(file.model);
+  const auto is_damaged = [](const auto& output) { return sqnr_db(output.second.pooled) < kDamagedOutputDb; };
+  if (std::ranges::none_of(all, is_damaged)) return {};
+  std::vector<std::tuple<double, std::string, std::size_t>> gains;
+  for (const auto& [db, pair] : pairs) {
+    const auto stays = [pair = pair](std::size_t i) { return i != pair; };
+    const auto [output, gain] = best_gain(all, outputs(with_float_values(file, values, stays)));
+    if (gain >= kMendedDb && is_damaged(*all.find(output))) gains.emplace_back(gain, output, pair);
+  }
+  std::ranges::sort(gains, std::ranges::greater{});
+  gains.resize(std::min(gains.size(), kNamed));
+  std::vector<Note> notes;
+  for (const auto& [gain, output, pair] : gains) {
+    notes.push_back(
+        {"pair-costs-most",
+         {{"tensor", rows[pair].tensor}, {"node", node_of_pair(rows[pair])}, {"output", output}, {"db", gain}}});
+  }
+  return notes;
 }
 
 }  // namespace vernier

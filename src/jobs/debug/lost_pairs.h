@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "analysis/subject.h"
 #include "jobs/verify/exact_network.h"
 #include "plan/simulate_typed.h"
+#include "vernier/note.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/defects.h"
 
@@ -34,5 +36,11 @@ inline constexpr std::size_t kMostLostPairs = 32;
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
                                          const std::set<std::string>& skipped, bool output_is_lost);
+
+/// Of a file without defects whose output has less than 30 dB: at most three pairs of activations, each with the gain
+/// of an output if it alone rounds nothing, of 2 dB or more. `own_db`: SQNR of layers on exact inputs. Cost: a plain
+/// run of the subject's samples for each of the 32 pairs that the worst layers read, and one more.
+std::vector<Note> costly_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
+                               const std::vector<QuantizerLoss>& rows, const std::map<std::string, double>& own_db);
 
 }  // namespace vernier

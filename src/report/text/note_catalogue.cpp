@@ -282,6 +282,8 @@ constexpr NoteTemplate kNotes[] = {
      "measured: {fronts:8}"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
+    {"pair-costs-most",
+     "the pair of '{tensor}' costs {db:.1f} dB of output '{output}': what it gains if only '{node}' rounds nothing"},
     {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
     {"pairs-calibrated-again",
      "engines refuse {pairs:#pair} of {file} ({pairs}). The first: {first:text}. This run calibrates them again"},
