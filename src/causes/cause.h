@@ -32,6 +32,8 @@ std::vector<std::string> on_stream(const LayerFacts& layer, std::vector<std::str
 
 /// 20 dB: noise over signal from which on a layer, or what one of its tensors does to it, is poor.
 inline constexpr double kPoorNoise = 1e-2;
+/// Confidence from which on a cause is likely.
+inline constexpr double kLikely = 0.5;
 
 inline bool is_float16(const LayerFacts& layer) { return layer.format == Format::Float16; }
 inline bool is_narrow_float(const LayerFacts& layer) {
@@ -128,7 +130,6 @@ Finding residual_outliers(const LayerFacts&);
 Finding place_outliers(const LayerFacts&);
 Finding block_outliers(const LayerFacts&);
 Finding residual_overflow(const LayerFacts&);
-Finding large_logits(const LayerFacts&);
 // patterns.cpp
 Finding residual_scales(const LayerFacts&);
 Finding attention_probabilities(const LayerFacts&);
@@ -144,5 +145,10 @@ std::vector<std::size_t> large_channels(std::span<const float> channels);
 // decisions.cpp: of the network
 std::vector<Cause> close_decisions(const NetworkFacts&);
 std::vector<Cause> amplified_values(const NetworkFacts&);
+
+// transformers.cpp: of the network
+/// The scores are so large that their Softmax makes a larger error of theirs.
+bool magnifies_error(const SoftmaxFacts&);
+std::vector<Cause> large_logits(const NetworkFacts&);
 
 }  // namespace vernier::causes

@@ -40,8 +40,6 @@ constexpr Row kCauses[] = {
     {"large-integers", "FP16, BF16", "whole numbers are beyond 2048 in FP16, 256 in BF16", large_integers},
     {"large-phase", "all",
      "sine or cosine of angles beyond 100 radians (BF16: 13), such as positions times a frequency", large_phase},
-    {"large-logits", "all", "scores that a Softmax reads are so large that rounding them changes probabilities",
-     large_logits},
     {"absorption", "FP16, BF16", "a small operand vanishes in the rounding of a large one", absorption},
     {"cancellation", "all", "operands are nearly equal, so their difference is mostly rounding error", cancellation},
     {"large-mean", "FP16, BF16", "a norm subtracts a mean that is 30 times the spread of its input", large_mean},
@@ -94,13 +92,24 @@ constexpr CauseName kOfNetwork[] = {
      "an ArgMax, ArgMin or TopK inside the network picks another place, although its input is close"},
     {"amplified-values", "INT8, UINT8, FP8",
      "a norm or logarithm makes small values count, for which the scale in front of it is too coarse"},
+    {"large-logits", "all", "scores that a Softmax reads are so large that rounding them changes probabilities"},
     {"lost-limit", "FP16, BF16", "TensorRT-RTX drops a limit of a Clip after a convolution"},
     {"diffuse", "all", "no single layer is bad: the usual errors of many layers add up"},
     {"decision-boundary", "all", "the output is close, but the two largest scores were nearly equal"},
 };
 
-/// What no single layer is to blame for.
-std::optional<Cause> of_network(const NetworkFacts& facts) {
+/// A likely cause of a tenth of the damage or of the network is among these.
+bool explains_damage(const NetworkFacts& facts, std::span<const Cause> found) {
+  constexpr double kLittle = 0.1;
+  return std::ranges::any_of(found, [&](const Cause& cause) {
+    const auto layer = std::ranges::find(facts.layers, cause.layer, &LayerFacts::name);
+    const double share = cause.share.value_or(layer == facts.layers.end() ? 1 : layer->share);
+    return cause.confidence >= kLikely && share >= kLittle;
+  });
+}
+
+/// What no single layer is to blame for, beside the causes `found` of layers.
+std::optional<Cause> of_network(const NetworkFacts& facts, std::span<const Cause> found) {
   constexpr double kGood = 1e-3;  // 30 dB
   // The layers explain what calibrated samples lose, and not what a range does to others.
   if (facts.output_noise > 0 && facts.unseen_noise > 4 * facts.output_noise) {
@@ -129,7 +138,7 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
   // As near to equal shares as layers of different size come. Nothing is said where one layer does half of the damage.
   const double spread = facts.depth == 0 ? 0 : std::max(0.2, std::min(0.6, 2.5 / static_cast<double>(facts.depth)));
   const bool even = facts.depth >= 2 && facts.largest_share > 0 && facts.largest_share < spread;
-  if (even && facts.worst_beyond_usual < 1 && amplified_values(facts).empty()) {
+  if (even && facts.worst_beyond_usual < 1 && !explains_damage(facts, found)) {
     return Cause{"diffuse",
                  {},
                  {},
@@ -166,6 +175,7 @@ std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseF
   if (!facts.needed) return {};
   std::vector<Cause> found = causes::close_decisions(facts);
   std::ranges::move(causes::amplified_values(facts), std::back_inserter(found));
+  std::ranges::move(causes::large_logits(facts), std::back_inserter(found));
   std::ranges::move(causes::lost_limits(facts), std::back_inserter(found));
   for (const LayerFacts& layer : facts.layers) {
     std::vector<Cause> of_layer;
@@ -188,7 +198,7 @@ std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseF
     std::ranges::stable_sort(of_layer, std::ranges::greater{}, &Cause::confidence);
     std::ranges::move(of_layer, std::back_inserter(found));
   }
-  if (auto whole = causes::of_network(facts)) found.push_back(std::move(*whole));
+  if (auto whole = causes::of_network(facts, found)) found.push_back(std::move(*whole));
   return found;
 }
 

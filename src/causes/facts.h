@@ -25,6 +25,7 @@ struct Branch {
 struct PlaceMagnitudes {
   std::int64_t places = 0;
   std::int64_t large = 0;           // more than 10 times the median of their sample
+  std::int64_t in_channels = 0;     // of these, by a channel that is large at the other places too
   double largest = 0, typical = 0;  // of all samples: the largest, and the largest median of a sample
 };
 
@@ -95,6 +96,7 @@ struct LayerFacts {
   Format format = Format::Float32;
   std::vector<TensorFacts> inputs;  // data and constants, in the node's order
   std::vector<TensorFacts> outputs;
+  double share = 0;                       // of the damage of all layers; 0: not measured
   double own_noise = 0;                   // noise over signal of its result on exact inputs; +inf: not finite
   std::optional<double> inherited_noise;  // the same of what arrives
   std::optional<double> effect_noise;     // of the worst network output with only this layer low
@@ -120,9 +122,6 @@ struct LayerFacts {
   std::string angle_of;              // operator behind that takes the sine or cosine of the result; empty: none
   /// Of the angles that a sine or cosine takes behind sums and factors of the result: root of their mean square.
   std::optional<double> angle_rms;
-  /// Of the scores that a Softmax takes behind sums and factors of the result: root of their mean square, without
-  /// masks.
-  std::optional<double> scores_rms;
   std::vector<std::string> made_by;  // operator that makes each data input; empty for graph inputs
   bool gates = false;                // its result goes through a Sigmoid into a Mul with a larger tensor
   double norm_spread = 0;  // largest by smallest factor of a BatchNormalization that reads the result; 0: none
@@ -160,10 +159,23 @@ struct LostLimitFacts {
   bool given = false;  // in the file that was given; else if it were written as it stands
 };
 
+/// A Softmax with everything low, or that of an operator which computes attention as a whole. Its scores are weighted
+/// with their probabilities, so that masked ones do not count.
+struct SoftmaxFacts {
+  std::string node;
+  std::string layer;                // low layer that makes its scores: the one that does most damage; the node: none
+  Format format = Format::Float32;  // of that layer
+  bool of_weights = false;          // a product with a weight makes the scores, as of a classifier
+  double score = 0, off = 0;        // typical magnitude, and error beside that of its row, in nats
+  double before = 0, behind = 0;    // noise over signal of the scores, and of the probabilities
+  double share = 0;                 // of the worst output's noise: gone with exact scores here
+};
+
 struct NetworkFacts {
   std::vector<LayerFacts> layers;  // those examined, most damaging first
   std::vector<DecisionFacts> decisions;
   std::vector<AmplifierFacts> amplifiers;  // in graph order
+  std::vector<SoftmaxFacts> softmaxes;     // in graph order
   std::vector<LostLimitFacts> lost_limits;
   double output_noise = 0;               // of the worst output, all low, on samples that calibrated
   double unseen_noise = 0;               // the same on samples that did not; 0: there are none

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/format_definition.h"
@@ -41,15 +40,6 @@ struct Outliers {
            2 * both.size() >= std::max(channels.size(), other.channels.size());
   }
 };
-
-bool is_softmax(std::string_view op_type) { return op_type == "Softmax" || op_type == "LogSoftmax"; }
-
-/// What a Softmax reads of the layer: its result, or what it reads where it is one; null: neither.
-const TensorFacts* scores_of(const LayerFacts& layer) {
-  if (is_softmax(layer.op_type)) return layer.inputs.empty() ? nullptr : &layer.inputs.front();
-  const bool read = std::ranges::any_of(layer.read_by, is_softmax);
-  return read && !layer.outputs.empty() ? &layer.outputs.front() : nullptr;
-}
 
 Finding block_outliers_of_weights(const LayerFacts& layer) {
   const TensorFacts* weight = weight_of(layer);
@@ -98,21 +88,6 @@ Finding block_outliers_of_data(const LayerFacts& layer) {
   return {};
 }
 
-/// Of a layer that is quantized in front of a Softmax: the error that a good figure stands for is one of scores.
-Finding quantized_logits(const LayerFacts& layer) {
-  if (!layer.scores_rms || layer.effect_noise.value_or(0) < kPoorNoise / 10 || !std::isfinite(layer.own_noise)) {
-    return {};
-  }
-  const double off = std::sqrt(layer.own_noise) * *layer.scores_rms;
-  if (off < 0.1) return {};
-  return of(layer, layer.outputs.empty() ? std::string() : layer.outputs.front().name, off > 0.3 ? 0.9 : 0.75,
-            {{"typical score", *layer.scores_rms, ""}, {"off by", off, ""}},
-            fmt::format("a Softmax reads its output as scores of about {:.3g}. At {:.1f} dB they are off by {:.2g}, "
-                        "which changes a probability by a factor of {:.2g}.",
-                        *layer.scores_rms, db_of(layer.own_noise), off, std::exp(off)),
-            {});
-}
-
 }  // namespace
 
 void count_alike_outliers(std::vector<LayerFacts>& layers) {
@@ -150,7 +125,7 @@ Finding place_outliers(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
   if (data == nullptr || !data->places || !activations_to_blame(layer)) return {};
   const PlaceMagnitudes& places = *data->places;
-  if (places.large == 0 || 4 * places.large > places.places) return {};
+  if (places.large == 0 || 4 * places.large > places.places || 2 * places.in_channels > places.large) return {};
   if (ordinary_noise(*data, places.typical) < kPoorNoise / 10) return {};
   return of(
       layer, data->name, 0.93,
@@ -187,26 +162,36 @@ Finding residual_overflow(const LayerFacts& layer) {
             {"scale-stream"});
 }
 
-Finding large_logits(const LayerFacts& layer) {
-  const TensorFacts* scores = scores_of(layer);
-  const bool on_grid = scores != nullptr && scores->grid.has_value();
-  if (is_scaled(layer) && !on_grid) return quantized_logits(layer);
-  if (scores == nullptr || scores->values.empty() || !(is_narrow_float(layer) || is_scaled(layer))) return {};
-  const bool masked = layer.masked_rows && layer.masked_rows->noise_share >= 0.5;  // whose rows explain the error
-  const double high = magnitude_at(scores->values, 0.99);
-  const double scale = on_grid && scores->grid->scale.size() == 1 ? double(scores->grid->scale.front()) : 1;
-  const Format format = is_scaled(layer) ? scores->grid->format : layer.format;
-  const double step = step_at(format, scale, high);
-  const double error = step / std::sqrt(12.0);  // of a score: probabilities change by that share
-  // Where one score is far above all others, it may be off by that: few rows are wrong then, or none.
-  const double wrong = is_softmax(layer.op_type) ? layer.own_noise : layer.effect_noise.value_or(0);
-  if (masked || error < 0.05 || !(wrong > std::min(error * error / 10, 2 * usual_noise(format)))) return {};
-  return of(layer, scores->name, error > 0.1 ? 0.9 : 0.75,
-            {{"99 % of the scores are below", high, ""}, {"spacing of values at that size", step, ""}},
-            fmt::format("scores for a Softmax reach {:.3g}, where neighbouring {} values are {:.2g} apart. A rounded "
-                        "score is off by {:.2g}, and its probability by {:.0f} %.",
-                        high, format_title(format), step, error, 100 * error),
-            {});
+bool magnifies_error(const SoftmaxFacts& softmax) {
+  constexpr double kLarge = 4;  // probabilities of smaller scores are about as exact as these
+  constexpr double kMagnified = 4;
+  if (softmax.of_weights && needs_scale(softmax.format)) return false;  // the classes of a network: its output
+  return softmax.score >= kLarge && softmax.behind > kMagnified * softmax.before;
+}
+
+std::vector<Cause> large_logits(const NetworkFacts& facts) {
+  constexpr double kMatters = 0.1, kMostOfIt = 0.5;
+  std::vector<Cause> found;
+  for (const SoftmaxFacts& softmax : facts.softmaxes) {
+    if (!magnifies_error(softmax) || softmax.share < kMatters) continue;
+    Cause& cause = found.emplace_back(
+        Cause{"large-logits",
+              softmax.layer,
+              {},
+              softmax.share > kMostOfIt ? 0.94 : 0.9,
+              {{"typical score", softmax.score, ""},
+               {"off by", softmax.off, ""},
+               {"SQNR of the scores", db_of(softmax.before), "dB"},
+               {"SQNR of the probabilities", db_of(softmax.behind), "dB"}},
+              fmt::format("the Softmax of '{}' reads scores of about {:.3g}. They have {:.1f} dB and its probabilities "
+                          "{:.1f} dB: an error of {:.2g} in a score changes a probability by a factor of {:.3g}. With "
+                          "exact scores, {:.0f} % of the output's error is gone.",
+                          printable(softmax.node), softmax.score, db_of(softmax.before), db_of(softmax.behind),
+                          softmax.off, std::exp(softmax.off), 100 * softmax.share),
+              {"keep-high"}});
+    cause.share = softmax.share;
+  }
+  return found;
 }
 
 }  // namespace vernier::causes

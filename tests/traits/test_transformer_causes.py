@@ -1,9 +1,12 @@
 """Causes that transformers are known for lead where they are built in, and stay silent in the same network without the fault."""
+import json
+
 import numpy as np
 import pytest
 
 from networks import FLOAT, Builder
 from test_causes import causes
+from test_traits import vernier
 
 WIDTH, INNER, TOKENS = 64, 96, 12
 LARGE = [5, 41]
@@ -130,3 +133,126 @@ def test_scores_in_front_of_a_softmax(form, size, tmp_path):
     assert order[0] == "large-logits" and {"scores", "y"} & set(found), (order, found)
     found, order, _ = causes(*scored(0), tmp_path, *form, "--min-sqnr", "90")
     assert "large-logits" not in order, found
+
+
+def attends(gain, form="pieces", mask=None, uneven=1.0, width=32, heads=4, tokens=10):
+    """A layer, and attention to what it makes. `gain`: of queries and keys. `uneven`: a channel of each head that is
+    larger in the queries and smaller in the keys. `mask`: of later tokens."""
+    b = Builder(96)
+    size = width // heads
+
+    def product(source, name, weights):
+        return b.add("MatMul", [source, b.constant(f"{name}.w", weights.astype(np.float32))], name)
+
+    def weights(factor=1.0):
+        return b.normal(width, width) * factor / np.sqrt(width)
+
+    features = b.add("LayerNormalization", [product("x", "first", weights()), b.constant("gain", np.ones(width, np.float32))], "norm", axis=-1)
+    queries, keys = weights(gain), weights(gain)
+    queries[:, 2::size] *= uneven
+    keys[:, 2::size] /= uneven
+    q, k, v = product(features, "q", queries), product(features, "k", keys), product(features, "v", weights())
+    later = None if mask is None else b.constant("later", np.triu(np.full((tokens, tokens), mask, np.float32), 1))
+    if form == "Attention":
+        b.opset = 23
+        mixed = b.add("Attention", [q, k, v] + ([later] if later else []), "attention", q_num_heads=heads, kv_num_heads=heads)
+    elif form == "MultiHeadAttention":
+        mixed = b.add("MultiHeadAttention", [q, k, v], "attention", num_heads=heads, domain="com.microsoft")
+    else:
+        shape = b.constant("heads", np.array([0, -1, heads, size], np.int64))
+
+        def split(tensor, *order):
+            return b.add("Transpose", [b.add("Reshape", [tensor, shape], f"{tensor}.split")], f"{tensor}.heads", perm=order)
+
+        scores = b.add("MatMul", [split(q, 0, 2, 1, 3), split(k, 0, 2, 3, 1)], "qk")
+        scores = b.add("Div", [scores, b.constant("root", np.float32(np.sqrt(size)))], "scaled")
+        if later:
+            scores = b.add("Add", [scores, later], "masked")
+        probabilities = b.add("Softmax", [scores], "softmax", axis=-1)
+        mixed = b.add("MatMul", [probabilities, split(v, 0, 2, 1, 3)], "mixed")
+        mixed = b.add("Reshape", [b.add("Transpose", [mixed], "turned", perm=[0, 2, 1, 3]), b.constant("flat", np.array([0, -1, width], np.int64))], "merged")
+    product(mixed, "y", weights())
+    model = b.model([("x", FLOAT, [1, tokens, width])], [("y", FLOAT, [1, tokens, width])],
+                    domains=["com.microsoft"] if form == "MultiHeadAttention" else [])
+    return model, {"x": b.normal(16, 1, tokens, width)}
+
+
+@pytest.mark.parametrize("form", ["pieces", "Attention", "MultiHeadAttention"])
+@pytest.mark.parametrize("low, gain", [(("--fp16",), 14), (("--bf16",), 8), (("--int8",), 6), (("--nvfp4",), 4)])
+def test_a_softmax_that_saturates(form, low, gain, tmp_path):
+    """Scores at the usual SQNR of a format, and probabilities far below it: in every format, and inside of operators."""
+    found, order, report = causes(*attends(gain, form), tmp_path, *low, "--min-sqnr", "90")
+    assert order[0] == "large-logits", (order, found)
+    cause = report["explanation"]["causes"][0]
+    figures = {figure["name"]: float(figure["value"]) for figure in cause["figures"]}
+    assert figures["SQNR of the probabilities"] + 6 < figures["SQNR of the scores"] and cause["share"] > 0.3, cause
+    found, order, _ = causes(*attends(1, form), tmp_path, *low, "--min-sqnr", "90")
+    assert "large-logits" not in order, found
+
+
+@pytest.mark.parametrize("mask", [-1e4, -1e9, -np.inf])
+def test_masked_scores_do_not_count(mask, tmp_path):
+    found, order, report = causes(*attends(6, mask=mask), tmp_path, "--int8", "--min-sqnr", "40")
+    cause = next(cause for cause in report["explanation"]["causes"] if cause["id"] == "large-logits")
+    figures = {figure["name"]: float(figure["value"]) for figure in cause["figures"]}
+    assert figures["typical score"] < 200 and figures["off by"] < 10, cause
+    assert "cancellation" not in order, "a sum with a mask cancels nothing"
+    found, order, _ = causes(*attends(1, mask=mask), tmp_path, "--int8", "--min-sqnr", "40")
+    assert not {"large-logits", "cancellation"} & set(order), found
+
+
+def test_ordinary_scores_of_uneven_queries(tmp_path):
+    """What is lost is lost in one channel of the queries; no weight could take a factor of it."""
+    found, order, report = causes(*attends(1, uneven=400), tmp_path, "--int8", "--min-sqnr", "30")
+    assert order[0] == found["qk"][0] == "outlier-channels" and "large-logits" not in order, found
+    cause = next(cause for cause in report["explanation"]["causes"] if cause["layer"] == "qk")
+    assert not {"smooth", "split-channels"} & set(cause["repairs"]), cause
+
+
+@pytest.mark.parametrize("form", ["erf", "op"])
+def test_one_large_channel_behind_a_gelu(form, tmp_path):
+    """Tokens are alike; those in which the channel is far out are no tokens of their own kind. The half of a GELU in
+    pieces takes the factors of the channels."""
+    b = Builder(97)
+    b.opset = 20
+    weights = b.normal(48, 192) / np.float32(np.sqrt(48))
+    weights[:, 9] *= 30
+    b.add("MatMul", ["x", b.constant("w1", weights)], "up")
+    if form == "erf":
+        b.add("Erf", [b.add("Div", ["up", b.constant("root", np.float32(np.sqrt(2)))], "divided")], "erf")
+        b.add("Mul", ["up", b.add("Add", ["erf", b.constant("one", np.float32(1))], "raised")], "twice")
+        b.add("Mul", ["twice", b.constant("half", np.float32(0.5))], "gelu")
+    else:
+        b.add("Gelu", ["up"], "gelu")
+    b.add("MatMul", ["gelu", b.constant("w2", b.normal(192, 48) / np.float32(np.sqrt(192)))], "down")
+    b.add("LayerNormalization", [b.add("Add", ["x", "down"], "sum"), b.constant("gain", np.ones(48, np.float32))], "y", axis=-1)
+    model = b.model([("x", FLOAT, [1, 32, 48])], [("y", FLOAT, [1, 32, 48])])
+    samples = {"x": b.normal(16, 1, 32, 48)}
+    found, order, report = causes(model, samples, tmp_path, "--int8", "--min-sqnr", "35")
+    assert found["down"][0] == order[0] == "outlier-channels", (order, found)
+    repairs = next(cause["repairs"] for cause in report["explanation"]["causes"] if cause["layer"] == "down")
+    assert ("smooth" in repairs) is (form == "erf") and "split-channels" not in repairs, repairs
+    if form == "erf":
+        done = vernier("fix", "net.onnx", "--data", "net.npz", "--int8", "--min-sqnr", "35", "--no-cache", "--no-split", "--json",
+                       folder=tmp_path, codes=(0, 1, 5))
+        tried = [repair for repair in json.loads(done.stdout)["explanation"]["repairs"] if repair["id"] == "smooth"]
+        assert any(repair["accepted"] and repair["neutral_db"] > 100 for repair in tried), tried
+
+
+@pytest.mark.parametrize("factor", [60, 200])
+def test_one_huge_weight(factor, tmp_path):
+    """It holds most of the energy of its channel, whose other weights round to nothing."""
+    def layers(size):
+        b = Builder(98)
+        weights = b.normal(128, 64) / np.float32(np.sqrt(128))
+        if size > 1:
+            weights[11, 3] = size * np.abs(weights).max()
+        b.add("Tanh", [b.add("MatMul", ["x", b.constant("w1", b.normal(64, 128) / np.float32(8))], "up")], "act")
+        b.add("MatMul", ["act", b.constant("w2", weights)], "down")
+        b.add("LayerNormalization", ["down", b.constant("gain", np.ones(64, np.float32))], "norm", axis=-1)
+        b.add("MatMul", ["norm", b.constant("w3", b.normal(64, 32) / np.float32(8))], "y")
+        return b.model([("x", FLOAT, [1, 8, 64])], [("y", FLOAT, [1, 8, 32])]), {"x": b.normal(16, 1, 8, 64)}
+    found, order, _ = causes(*layers(factor), tmp_path, "--int8", "--min-sqnr", "45")
+    assert "weight-outliers" in found.get("down", []), found
+    found, order, _ = causes(*layers(1), tmp_path, "--int8", "--min-sqnr", "60")
+    assert "weight-outliers" not in order, found

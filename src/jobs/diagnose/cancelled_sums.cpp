@@ -6,8 +6,11 @@
 #include <iterator>
 #include <set>
 
+#include "jobs/diagnose/constant_facts.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
+#include "numerics/distribution.h"
+#include "numerics/histogram.h"
 #include "repairs/norm_in_pieces.h"
 #include "vernier/tensor.h"
 
@@ -32,6 +35,10 @@ std::optional<double> rms_of_operand(const Model& model, const std::string& tens
   const auto constant = initializer(model, tensor);
   if (!constant) return rms_of(tensor);
   if (constant->dtype() != Dtype::Float32 || constant->floats().empty()) return std::nullopt;
+  ValueHistogram histogram;
+  histogram.add(constant->floats());
+  Distribution values = distribution_of(histogram);
+  if (histogram.range().nonfinite > 0 || take_any_mask(values)) return std::nullopt;  // a mask cancels nothing
   double energy = 0;
   for (const float value : constant->floats()) energy += static_cast<double>(value) * static_cast<double>(value);
   return std::sqrt(energy / static_cast<double>(constant->floats().size()));

@@ -15,7 +15,7 @@ namespace vernier {
 /// Add, Sub and Sum behind `tensor`, and behind sums, products and means of it.
 std::vector<const onnx::NodeProto*> sums_behind(const GraphWalk& walk, const std::string& tensor);
 
-/// Root mean square of an activation that was counted.
+/// Root mean square of an activation that was counted; nullopt: it was not, or it holds a mask.
 using RmsOf = std::function<std::optional<double>(const std::string& tensor)>;
 
 /// Of the sums behind `tensor` the one that cancels most.

@@ -147,6 +147,11 @@ std::optional<Mask> mask_alone(const Distribution& values) {
   return mask;
 }
 
+std::optional<Mask> take_any_mask(Distribution& values) {
+  const std::optional<Mask> mask = take_mask(values);
+  return mask ? mask : mask_alone(values);
+}
+
 TensorFacts constant_facts(const Model& model, const Plan& plan, const std::string& name, const onnx::NodeProto& node,
                            bool weight) {
   TensorFacts tensor;

@@ -14,6 +14,8 @@ namespace vernier {
 /// What `values` means where it is a mask and nothing else: zeros, and values near the lowest float16 or below, as they
 /// stand in front of an Add. take_mask() leaves such a tensor alone.
 std::optional<Mask> mask_alone(const Distribution& values);
+/// take_mask(), and mask_alone() where that takes nothing. Ranges keep a mask alone; here it is what the tensor means.
+std::optional<Mask> take_any_mask(Distribution& values);
 
 /// Of the initializer `name`; where the plan rounds it and it is a `weight` of `node`, also what the rounding of each
 /// channel costs. Only the name where it is not float32. Cost: a few passes over its values.

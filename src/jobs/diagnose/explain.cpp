@@ -124,7 +124,6 @@ bool breaks_output(const LayerRow& row) { return row.sensitivity_db.value_or(0) 
 /// as a page, has this order.
 /// A layer that reads what another one made too large, or too small, explains nothing: its share counts for that one.
 void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked, const NetworkFacts& facts) {
-  constexpr double kLikely = 0.5;
   constexpr double kNearlyAsSure = 0.1;
   struct Kind {
     double confidence = 0, share = 0;
@@ -151,14 +150,14 @@ void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked
   }
   const auto worth = [&](const Cause& cause) {
     const Kind& kind = kinds[cause.id];
-    return std::tuple(kind.confidence >= kLikely, kind.confidence * kind.share, kind.confidence);
+    return std::tuple(kind.confidence >= causes::kLikely, kind.confidence * kind.share, kind.confidence);
   };
   std::ranges::stable_sort(causes, std::ranges::greater{}, worth);
   // Kinds that are worth the same stay apart.
   std::map<std::string, std::size_t> places;
   for (const Cause& cause : causes) places.emplace(cause.id, places.size());
-  std::ranges::stable_sort(causes, {},
-                           [&](const Cause& cause) { return std::pair(places[cause.id], cause.confidence < kLikely); });
+  std::ranges::stable_sort(
+      causes, {}, [&](const Cause& cause) { return std::pair(places[cause.id], cause.confidence < causes::kLikely); });
 }
 
 /// What a repair says of each layer.
@@ -175,7 +174,7 @@ struct Offer {
 /// here they may well propose in fix().
 bool needs_more(std::string_view repair) {
   return repair == "scale-square" || repair == "clip-cube" || repair == "stable-form" || repair == "scale-attention" ||
-         repair == "smooth" || repair == "split-channels" || repair == "range" || repair == "scale-stream";
+         repair == "range" || repair == "scale-stream";
 }
 
 class Offers {
@@ -281,6 +280,7 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   facts.top1_agreement = options.top1_agreement;
   facts.unseen_noise = options.unseen_noise;
   facts.lost_limits = options.lost_limits;
+  if (fine) facts.softmaxes.clear();
   for (const LayerRow& row : ranked) {
     facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));
     if (const double usual = causes::usual_noise(row.format); row.own_sqnr_db && usual > 0) {

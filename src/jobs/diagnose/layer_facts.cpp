@@ -25,6 +25,7 @@
 #include "jobs/diagnose/cancelled_sums.h"
 #include "jobs/diagnose/constant_facts.h"
 #include "jobs/diagnose/row_facts.h"
+#include "jobs/diagnose/softmax_facts.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
@@ -78,6 +79,10 @@ class FactFinder {
     network.output_noise = noise_share(low.outputs);
     const bool scaled = std::ranges::any_of(rows_, [](const LayerRow* row) { return needs_scale(row->format); });
     NodeFacts nodes = node_facts(experiment_.subject(), plan(), hard, scaled);
+    network.softmaxes = softmax_facts(experiment_.subject(), plan(), hard, [this](const std::string& layer) {
+      const auto row = std::ranges::find(rows_, layer, &LayerRow::name);
+      return row == rows_.end() ? 0 : (*row)->share.value_or(0);
+    });
     network.decisions = std::move(nodes.decisions);
     network.amplifiers = std::move(nodes.amplifiers);
     return network;
@@ -106,8 +111,6 @@ class FactFinder {
         quantized.insert(layer.inputs.begin(), layer.inputs.end());
         for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
         if (const auto angles = angles_behind(layer.outputs.front())) wanted.insert(*angles);
-        const auto scores = multiplies_activations(layer) ? scores_behind(layer.outputs.front()) : std::nullopt;
-        if (scores) wanted.insert(*scores);
       }
       scaled = scaled || needs_scale(row->format);
     }
@@ -203,9 +206,7 @@ class FactFinder {
       all += counted->second[1];
       tensor.infinite = all.range().nonfinite;
       tensor.values = distribution_of(all);
-      tensor.mask = take_mask(tensor.values);
-      // Ranges keep a mask that is all a tensor has beside zeros; here it is what the tensor means.
-      if (!tensor.mask) tensor.mask = mask_alone(tensor.values);
+      tensor.mask = take_any_mask(tensor.values);
       // A range is called too wide for what all samples hold, not for what a few do.
       const auto all_seen = experiment_.reference().ranges.find(name);
       if (all_seen != experiment_.reference().ranges.end() && !tensor.mask && !all_seen->second.empty()) {
@@ -321,28 +322,12 @@ class FactFinder {
     return std::nullopt;
   }
 
-  /// The product of queries and keys, for one; not that of a classifier.
-  static bool multiplies_activations(const Layer& layer) {
-    return layer.op_type == "MatMul" && layer.inputs.size() == 2;
-  }
-
-  /// What the Softmax behind `tensor` reads, behind what moves, adds up, or scales it by constants.
-  std::optional<std::string> scores_behind(const std::string& tensor, int steps = 4) const {
-    for (const auto& [user, read] : walk_.uses(tensor)) {
-      if (is_onnx(*user, "Softmax") || is_onnx(*user, "LogSoftmax")) return read;
-      const bool scales = is_onnx(*user, "Mul") || is_onnx(*user, "Div");
-      const bool by_constant = std::ranges::any_of(
-          user->input(), [&](const std::string& input) { return is_initializer(subject_.model, input); });
-      if (steps == 0 || !(is_onnx(*user, "Add") || (scales && by_constant))) continue;
-      if (auto found = scores_behind(user->output(0), steps - 1)) return found;
-    }
-    return std::nullopt;
-  }
-
-  /// Root mean square of a tensor that was counted, without a mask.
+  /// Root mean square of a tensor that was counted; nullopt: it was not, or it holds a mask.
   std::optional<double> rms_of(const std::optional<std::string>& tensor) const {
     if (!tensor || !reference_.histograms.contains(*tensor)) return std::nullopt;
-    const Distribution values = activation(*tensor).values;
+    const TensorFacts facts = activation(*tensor);
+    if (facts.mask || facts.infinite > 0) return std::nullopt;
+    const Distribution& values = facts.values;
     return std::sqrt(causes::energy_of(values) / static_cast<double>(std::max<std::int64_t>(values.count, 1)));
   }
 
@@ -371,10 +356,7 @@ class FactFinder {
     facts.cancelled = cancelled_behind(subject_.model, walk_, layer.outputs.front(),
                                        [this](const std::string& tensor) { return rms_of(tensor); });
     facts.distances = distances_of(subject_.model, walk_, node);
-    if (needs_scale(facts.format)) {
-      facts.angle_rms = rms_of(angles_behind(layer.outputs.front()));
-      if (multiplies_activations(layer)) facts.scores_rms = rms_of(scores_behind(layer.outputs.front()));
-    }
+    if (needs_scale(facts.format)) facts.angle_rms = rms_of(angles_behind(layer.outputs.front()));
     const Shape* out = nullptr;
     if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
       out = &shape->second;
@@ -414,6 +396,7 @@ class FactFinder {
     facts.name = row.name;
     facts.op_type = row.op_type;
     facts.format = row.format;
+    facts.share = row.share.value_or(0);
     add_inputs(layer, node, facts);
     for (const std::string& output : layer.outputs) {
       facts.outputs.push_back(activation(output));

@@ -10,11 +10,13 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "analysis/run_tensors.h"
+#include "jobs/diagnose/softmax_facts.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
@@ -24,43 +26,6 @@
 
 namespace vernier {
 namespace {
-
-/// Rows of a Softmax: `length` elements, `stride` apart.
-struct Rows {
-  std::size_t count = 0, length = 0, stride = 1;
-  std::size_t start(std::size_t row) const { return row / stride * length * stride + row % stride; }
-};
-
-Rows rows_of(const onnx::NodeProto& softmax, const Shape& shape, int opset) {
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  std::int64_t axis = attribute_int(softmax, "axis", opset < 13 ? 1 : -1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank || element_count(shape) == 0) return {};
-  Rows rows;
-  if (opset < 13) {  // one row of all dimensions from `axis` on
-    rows.length = 1;
-    for (auto i = static_cast<std::size_t>(axis); i < shape.size(); ++i) {
-      rows.length *= static_cast<std::size_t>(shape[i]);
-    }
-  } else {
-    rows.length = static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)]);
-    for (auto i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) {
-      rows.stride *= static_cast<std::size_t>(shape[i]);
-    }
-  }
-  rows.count = static_cast<std::size_t>(element_count(shape)) / rows.length;
-  return rows;
-}
-
-/// exp(x - max) over its sum; NaN where no value is above -inf.
-std::vector<double> softmax(const std::vector<float>& row) {
-  const auto most = static_cast<double>(std::ranges::max(row));
-  std::vector<double> result(row.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < row.size(); ++i) sum += result[i] = std::exp(static_cast<double>(row[i]) - most);
-  for (double& value : result) value /= sum;
-  return result;
-}
 
 class SoftmaxRows {
  public:
@@ -206,24 +171,48 @@ class Places {
     const Shape& shape = data.shape();
     if (shape.size() < 2 || shape.back() < 1 || data.count() == 0) return;
     const auto width = static_cast<std::size_t>(shape.back());
+    const auto magnitude = [](float value) { return std::abs(value); };
     std::vector<float> largest;
+    std::vector<std::size_t> channels;  // that make the places so large
     for (std::size_t first = 0; first < data.floats().size(); first += width) {
-      float most = 0;
-      for (const float value : data.floats().subspan(first, width)) most = std::max(most, std::abs(value));
-      largest.push_back(most);
+      const std::span<const float> place = data.floats().subspan(first, width);
+      const auto most = std::ranges::max_element(place, {}, magnitude);
+      largest.push_back(magnitude(*most));
+      channels.push_back(static_cast<std::size_t>(most - place.begin()));
     }
     std::vector<float> sorted = largest;
     std::ranges::sort(sorted);
     const float median = sorted[sorted.size() / 2];
+    elsewhere_.resize(width);
+    in_channel_.resize(width);
+    for (std::size_t place = 0; place < largest.size(); ++place) {
+      if (largest[place] > 10 * median) {
+        ++facts_.large;
+        ++in_channel_[channels[place]];
+        continue;
+      }
+      for (std::size_t c = 0; c < width; ++c)
+        elsewhere_[c] = std::max(elsewhere_[c], magnitude(data.floats()[place * width + c]));
+    }
     facts_.places += static_cast<std::int64_t>(largest.size());
-    facts_.large += std::ranges::count_if(largest, [&](float most) { return most > 10 * median; });
     facts_.largest = std::max(facts_.largest, static_cast<double>(sorted.back()));
     facts_.typical = std::max(facts_.typical, static_cast<double>(median));
   }
-  const PlaceMagnitudes& facts() const { return facts_; }
+  PlaceMagnitudes facts() const {
+    PlaceMagnitudes facts = facts_;
+    if (elsewhere_.empty()) return facts;
+    std::vector<float> sorted = elsewhere_;
+    std::ranges::sort(sorted);
+    for (std::size_t c = 0; c < elsewhere_.size(); ++c) {
+      if (elsewhere_[c] > 5 * sorted[sorted.size() / 2]) facts.in_channels += in_channel_[c];
+    }
+    return facts;
+  }
 
  private:
   PlaceMagnitudes facts_;
+  std::vector<float> elsewhere_;          // largest magnitude of each channel, at places that are not large
+  std::vector<std::int64_t> in_channel_;  // large places by the channel that makes them so
 };
 
 /// Of the ReduceMean that a Sub takes off; empty for other operators.

@@ -132,9 +132,6 @@ std::vector<CauseGroup> main_causes(const DiagnoseReport& report) {
     const bool measured = shared && (!report.repaired || group.first->share);
     return measured ? group.share < kLittle : report.repaired && group.mended == nullptr;
   });
-  std::ranges::stable_sort(groups, std::ranges::greater{}, [](const CauseGroup& group) {
-    return std::pair(group.first->confidence >= kLikelyCause, group.share);
-  });
   if (groups.size() > kMost) groups.resize(kMost);
   return groups;
 }

@@ -40,6 +40,19 @@ TEST(Causes, NoLayerByItself) {
   EXPECT_TRUE(find_causes(network).empty());
 }
 
+TEST(Causes, NothingIsDiffuseBesideTheCauseOfALayer) {
+  NetworkFacts network;
+  network.needed = true;
+  network.depth = 40;
+  network.largest_share = 0.15;
+  network.worst_own_noise = 5e-4;
+  network.layers = {with_outlier_channel()};
+  network.layers[0].share = 0.15;
+  for (const Cause& cause : find_causes(network)) EXPECT_NE(cause.id, "diffuse");
+  network.layers[0].share = 0.02;
+  EXPECT_EQ(find_causes(network).back().id, "diffuse") << "that layer does too little";
+}
+
 TEST(Causes, SamplesThatDidNotCalibrateLoseWhatNoLayerShows) {
   NetworkFacts network;
   network.needed = true;

@@ -30,7 +30,7 @@ TEST(Transformers, AStreamIsRotatedForWhatReadsIt) {
   EXPECT_FALSE(rotates());
   facts.reads_stream = true;
   EXPECT_TRUE(rotates());
-  facts.inputs[0].places = PlaceMagnitudes{200, 3, 40, 1};
+  facts.inputs[0].places = PlaceMagnitudes{200, 3, 0, 40, 1};
   EXPECT_TRUE(rotates());
   facts.reads_stream = false;
   EXPECT_FALSE(rotates());
@@ -38,15 +38,15 @@ TEST(Transformers, AStreamIsRotatedForWhatReadsIt) {
 
 TEST(Transformers, AFewPlacesSayMoreThanTheirChannels) {
   LayerFacts facts = with_outlier_channel();
-  facts.inputs[0].places = PlaceMagnitudes{200, 3, 40, 1};
+  facts.inputs[0].places = PlaceMagnitudes{200, 3, 0, 40, 1};
   EXPECT_EQ(first_cause(facts), "place-outliers");
   EXPECT_FALSE(names(facts, "outlier-channels"));
   // One token of a sequence, however short.
   for (const std::int64_t places : {8, 12, 16, 32}) {
-    facts.inputs[0].places = PlaceMagnitudes{places, 1, 40, 1};
+    facts.inputs[0].places = PlaceMagnitudes{places, 1, 0, 40, 1};
     EXPECT_EQ(first_cause(facts), "place-outliers") << places;
   }
-  facts.inputs[0].places = PlaceMagnitudes{200, 90, 40, 1};  // most places have it
+  facts.inputs[0].places = PlaceMagnitudes{200, 90, 0, 40, 1};  // most places have it
   EXPECT_EQ(first_cause(facts), "outlier-channels");
 }
 
@@ -65,47 +65,54 @@ TEST(Transformers, AStreamOverflowsWhereABranchIsAdded) {
   EXPECT_FALSE(names(facts, "residual-overflow")) << "65504 is float16's largest value";
 }
 
-TEST(Transformers, AStepOfALargeScoreChangesItsProbability) {
-  LayerFacts facts = conv(tensor("x", ramp(1)));
-  facts.op_type = "Add";
-  facts.format = Format::Float16;
-  facts.outputs = {tensor("scores", ramp(600))};  // steps of 0.5 from 512 on: 0.14 off
-  facts.read_by = {"Softmax"};
-  facts.effect_noise = 1e-2;
-  EXPECT_EQ(first_cause(facts), "large-logits");
-  facts.effect_noise = 1e-6;
-  EXPECT_FALSE(names(facts, "large-logits")) << "where one score is far above all others, it may be off";
-  facts.effect_noise = 1e-2;
-  facts.outputs = {tensor("scores", ramp(60))};
-  EXPECT_FALSE(names(facts, "large-logits"));
-  facts.format = Format::BFloat16;
-  EXPECT_TRUE(names(facts, "large-logits")) << "steps of 0.25";
+/// Scores near 200 at 62 dB, whose probabilities have 40 dB; 60 % of the damage.
+SoftmaxFacts saturated() {
+  SoftmaxFacts softmax;
+  softmax.node = softmax.layer = "softmax";
+  softmax.format = Format::Float16;
+  softmax.score = 200;
+  softmax.off = 0.16;
+  softmax.before = 6e-7;
+  softmax.behind = 1e-4;
+  softmax.share = 0.6;
+  return softmax;
 }
 
-TEST(Transformers, SaturatedRowsDoNotHideWhatScoresLose) {
-  LayerFacts facts = layer("Softmax", Format::BFloat16);
-  facts.inputs = {tensor("scores", ramp(500))};  // steps of 2: 0.6 off
-  facts.own_noise = 1e-3;                        // most rows have one large score, and are right
-  EXPECT_EQ(first_cause(facts), "large-logits");
-  facts.masked_rows = MaskedRows{"layer", "scores", 6, 60, 65504, 0.9};
-  EXPECT_FALSE(names(facts, "large-logits")) << "masked rows make the error";
-  facts.masked_rows.reset();
-  facts.own_noise = 1e-4;
-  EXPECT_FALSE(names(facts, "large-logits")) << "what bfloat16 costs anywhere";
+bool has_large_logits(const SoftmaxFacts& softmax) {
+  NetworkFacts network;
+  network.softmaxes = {softmax};
+  network.needed = true;
+  const std::vector<Cause> causes = find_causes(network);
+  return std::ranges::any_of(causes, [](const Cause& cause) { return cause.id == "large-logits"; });
 }
 
-TEST(Transformers, QuantizedProductsBecomeScores) {
-  LayerFacts facts = layer("MatMul", Format::Int8);
-  facts.outputs = {tensor("product", ramp(800))};
-  facts.own_noise = 2e-4;
-  facts.scores_rms = 200;  // 2.8 off
-  facts.effect_noise = 1e-2;
-  EXPECT_EQ(first_cause(facts), "large-logits");
-  facts.effect_noise = 1e-5;
-  EXPECT_FALSE(names(facts, "large-logits")) << "nothing changes";
-  facts.effect_noise = 1e-2;
-  facts.scores_rms = 2;
-  EXPECT_FALSE(names(facts, "large-logits")) << "0.03 off";
+TEST(Transformers, ASoftmaxMagnifiesTheErrorOfLargeScores) {
+  EXPECT_TRUE(has_large_logits(saturated()));
+  SoftmaxFacts small = saturated();
+  small.score = 1.5;
+  EXPECT_FALSE(has_large_logits(small)) << "whatever the error of ordinary scores comes from";
+  SoftmaxFacts settled = saturated();
+  settled.behind = 1e-6;
+  EXPECT_FALSE(has_large_logits(settled)) << "where one score is far above all others, it may be off";
+  SoftmaxFacts idle = saturated();
+  idle.share = 0.02;
+  EXPECT_FALSE(has_large_logits(idle)) << "the outputs hardly feel it";
+}
+
+TEST(Transformers, TheScoresOfAQuantizedClassifierAreItsOutput) {
+  SoftmaxFacts classes = saturated();
+  classes.of_weights = true;
+  EXPECT_TRUE(has_large_logits(classes));
+  classes.format = Format::Int8;
+  EXPECT_FALSE(has_large_logits(classes));
+}
+
+TEST(Transformers, LargePlacesOfOneLargeChannelAreThatChannel) {
+  LayerFacts facts = with_outlier_channel();
+  facts.inputs[0].places = PlaceMagnitudes{200, 6, 0, 40, 1};
+  EXPECT_EQ(first_cause(facts), "place-outliers");
+  facts.inputs[0].places->in_channels = 5;
+  EXPECT_EQ(first_cause(facts), "outlier-channels");
 }
 
 TEST(Transformers, OneValueSetsTheScaleOfItsBlock) {

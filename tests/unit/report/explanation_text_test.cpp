@@ -114,6 +114,18 @@ TEST(ExplanationText, NamesTheRepairOfACause) {
   EXPECT_EQ(cause_sentence(cause_groups(report).front()).find("Repaired"), std::string::npos);
 }
 
+TEST(ExplanationText, TheFirstScreenHasTheOrderOfTheCauses) {
+  Explanation explanation;
+  explanation.examined = {"a", "b"};
+  explanation.causes = {cause_of("a"), cause_of("b")};
+  explanation.causes[0].share = 0.3;
+  explanation.causes[1].id = "bias-shift";
+  explanation.causes[1].share = 0.6;
+  const DiagnoseReport report = with(explanation);
+  ASSERT_EQ(main_causes(report).size(), 2U);
+  EXPECT_EQ(main_causes(report).front().first->layer, "a");
+}
+
 TEST(ExplanationText, ACauseThatIsHardlySureSaysSo) {
   Explanation explanation;
   explanation.examined = {"a"};

@@ -1,0 +1,364 @@
+#include "jobs/diagnose/softmax_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "analysis/run_tensors.h"
+#include "analysis/surgery.h"
+#include "causes/cause.h"
+#include "model/graph_edit.h"
+#include "model/graph_walk.h"
+#include "model/onnx_runtime_operators.h"
+#include "model/operator_traits.h"
+#include "numerics/distribution.h"
+#include "numerics/metrics.h"
+#include "plan/lower_simulated.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kSamplesOfScores = 4, kMostSoftmaxes = 32, kMostShares = 4;
+constexpr std::size_t kMostRows = 64;  // of a sample
+
+/// Inputs that scores come from: of a Softmax these themselves, of an operator of attention queries, keys and a mask.
+/// Empty: a node without scores, or with some that are not computed from these alone.
+std::vector<int> score_inputs(const onnx::NodeProto& node) {
+  const auto given = [&](int i) { return i < node.input_size() && !node.input(i).empty(); };
+  if (is_onnx(node, "Softmax")) return {0};
+  const bool onnx = is_onnx(node, "Attention");
+  if (!onnx && !is_onnx_runtime(node, "MultiHeadAttention")) return {};
+  // Keys of earlier tokens, biases and padding.
+  const bool alone =
+      onnx ? !given(4) && attribute_float(node, "softcap", 0) == 0 : given(1) && !given(3) && !given(4) && !given(6);
+  if (!alone) return {};
+  const int mask = onnx ? 3 : 5;
+  return given(mask) ? std::vector{0, 1, mask} : std::vector{0, 1};
+}
+
+/// Queries or keys: [batch, heads, tokens, width], or [batch, tokens, heads * width].
+struct Heads {
+  std::span<const float> values;
+  std::size_t batch = 0, heads = 0, tokens = 0, width = 0;
+  bool apart = false;
+
+  Heads(const Tensor& tensor, std::int64_t head_count) : values(tensor.floats()) {
+    const Shape& shape = tensor.shape();
+    apart = shape.size() == 4;
+    if (!apart && (shape.size() != 3 || head_count < 1)) return;
+    const auto size = [&](std::size_t d) { return static_cast<std::size_t>(shape[d]); };
+    batch = size(0);
+    heads = apart ? size(1) : static_cast<std::size_t>(head_count);
+    tokens = size(apart ? 2 : 1);
+    width = apart ? size(3) : size(2) / heads;
+  }
+  std::span<const float> of(std::size_t b, std::size_t head, std::size_t token) const {
+    const std::size_t row = apart ? (b * heads + head) * tokens + token : (b * tokens + token) * heads + head;
+    return values.subspan(row * width, width);
+  }
+};
+
+/// A mask that is broadcast to [batch, heads, tokens, tokens].
+float mask_at(const Tensor& mask, const std::array<std::size_t, 4>& place) {
+  std::size_t at = 0;
+  const std::size_t missing = 4 - std::min<std::size_t>(mask.shape().size(), 4);
+  for (std::size_t d = missing; d < 4; ++d) {
+    const auto size = static_cast<std::size_t>(mask.shape()[d - missing]);
+    at = at * size + (size == 1 ? 0 : std::min(place[d], size - 1));
+  }
+  return mask.floats()[at];
+}
+
+/// Some rows of scores of one sample, spread over all.
+using ScoreRows = std::vector<std::vector<float>>;
+
+/// An odd distance, so that they do not all have the same place in their sequences.
+std::size_t step_between(std::size_t rows) { return rows / kMostRows | 1; }
+
+ScoreRows rows_of_softmax(const onnx::NodeProto& node, const Tensor& scores, int opset) {
+  const Rows rows = rows_of(node, scores.shape(), opset);
+  ScoreRows found;
+  for (std::size_t r = 0; r < rows.count; r += step_between(rows.count)) {
+    std::vector<float>& row = found.emplace_back(rows.length);
+    for (std::size_t i = 0; i < rows.length; ++i) row[i] = scores.floats()[rows.start(r) + i * rows.stride];
+  }
+  return found;
+}
+
+/// `keeps`: the mask holds true where a score counts.
+ScoreRows rows_of_attention(const onnx::NodeProto& node, std::span<const Tensor> read, bool keeps) {
+  const bool onnx = is_onnx(node, "Attention");
+  const std::int64_t heads = attribute_int(node, onnx ? "q_num_heads" : "num_heads", 0);
+  const Heads queries(read[0], heads), keys(read[1], onnx ? attribute_int(node, "kv_num_heads", heads) : heads);
+  ScoreRows found;
+  if (keys.heads == 0 || queries.heads % keys.heads != 0 || queries.width != keys.width || keys.batch != queries.batch)
+    return found;
+  const auto usual = static_cast<float>(1 / std::sqrt(static_cast<double>(queries.width)));
+  const float given = attribute_float(node, "scale", 0);
+  const float scale = given == 0 ? usual : given;
+  const bool causal = attribute_int(node, onnx ? "is_causal" : "unidirectional", 0) != 0;
+  const std::size_t rows = queries.batch * queries.heads * queries.tokens;
+  for (std::size_t r = 0; r < rows; r += step_between(rows)) {
+    const std::size_t token = r % queries.tokens, head = r / queries.tokens % queries.heads;
+    const std::size_t b = r / queries.tokens / queries.heads;
+    std::vector<float>& row = found.emplace_back(keys.tokens, -INFINITY);
+    const std::span<const float> query = queries.of(b, head, token);
+    for (std::size_t k = 0; k < (causal ? std::min(token + 1, keys.tokens) : keys.tokens); ++k) {
+      const std::span<const float> key = keys.of(b, head * keys.heads / queries.heads, k);
+      const float mask = read.size() > 2 ? mask_at(read[2], {b, head, token, k}) : 0;
+      if (keeps && mask == 0) continue;
+      float sum = 0;
+      for (std::size_t i = 0; i < query.size(); ++i) sum += query[i] * key[i];
+      row[k] = sum * scale + (keeps ? 0 : mask);
+    }
+  }
+  return found;
+}
+
+/// Sums over rows, each place weighed with its probability: masked places have none.
+class ScoreSums {
+ public:
+  void fold(const std::vector<float>& exact, const std::vector<float>& low) {
+    constexpr double kNever = 1e-12;
+    if (exact.empty() || exact.size() != low.size()) return;
+    const std::vector<double> p = softmax(exact), q = softmax(low);
+    double mean = 0, squares = 0, level = 0, changed = 0, energy = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      changed += std::pow(p[i] - q[i], 2);
+      energy += p[i] * p[i];
+      const double weight = (p[i] + q[i]) / 2;
+      if (!(weight > kNever)) continue;
+      const double error = static_cast<double>(low[i]) - static_cast<double>(exact[i]);
+      mean += weight * error;
+      squares += weight * error * error;
+      level += weight * std::pow(static_cast<double>(exact[i]), 2);
+    }
+    const bool finite = std::isfinite(changed) && std::isfinite(squares) && std::isfinite(level);
+    if (!finite || std::ranges::max(exact) <= -kNoMask) {  // masked as a whole, or beyond the format
+      lost_ += std::isfinite(changed) ? changed : 1;
+      return;
+    }
+    ++rows_;
+    off_ += std::max(0.0, squares - mean * mean);
+    squares_ += squares;
+    level_ += level;
+    changed_ += changed;
+    energy_ += energy;
+  }
+
+  void fill(SoftmaxFacts& facts) const {
+    if (rows_ == 0 || level_ <= 0 || energy_ <= 0 || lost_ >= changed_) return;
+    facts.score = std::sqrt(level_ / static_cast<double>(rows_));
+    facts.off = std::sqrt(off_ / static_cast<double>(rows_));
+    facts.before = squares_ / level_;
+    facts.behind = changed_ / energy_;
+  }
+
+ private:
+  std::int64_t rows_ = 0;
+  double off_ = 0, squares_ = 0, level_ = 0, changed_ = 0, energy_ = 0;
+  double lost_ = 0;  // changes in rows where no score counts: their error has other causes
+};
+
+/// Nodes that scores come through, those nearest to the Softmax first, up to the products that make them.
+class ScoreMakers {
+ public:
+  ScoreMakers(const Model& model, const GraphWalk& walk, const onnx::NodeProto& node) : model_(model), walk_(walk) {
+    nodes.push_back(&node);
+    for (const int input : score_inputs(node)) walk_back(node.input(input), 8);
+  }
+
+  std::vector<const onnx::NodeProto*> nodes;
+  bool of_weights = false;  // a product with a constant makes them
+
+ private:
+  void walk_back(const std::string& tensor, int steps) {
+    const onnx::NodeProto* maker = walk_.maker(tensor);
+    if (maker == nullptr || steps == 0 || std::ranges::find(nodes, maker) != nodes.end()) return;
+    nodes.push_back(maker);
+    const bool constant =
+        std::ranges::any_of(maker->input(), [&](const std::string& input) { return is_initializer(model_, input); });
+    if (has(*maker, Trait::Weighted) || is_onnx(*maker, "Einsum")) {
+      of_weights = of_weights || constant;
+      return;
+    }
+    for (const std::string& input : maker->input()) walk_back(input, steps - 1);
+  }
+
+  const Model& model_;
+  const GraphWalk& walk_;
+};
+
+class Softmaxes {
+ public:
+  Softmaxes(const Subject& subject, const Plan& all_low, std::vector<std::size_t> order)
+      : subject_(subject), plan_(all_low), order_(std::move(order)), opset_(default_opset(subject.model.proto)) {
+    order_.resize(std::min(order_.size(), kSamplesOfScores));
+    for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+      if (nodes_.size() < kMostSoftmaxes && !score_inputs(node).empty()) nodes_.push_back(&node);
+    }
+  }
+
+  bool empty() const { return nodes_.empty() || order_.empty() || !subject_.carries.empty(); }
+
+  std::vector<SoftmaxFacts> measure(const std::function<double(const std::string&)>& share_of) {
+    both_ = join(subject_.model, lower_simulated(subject_.model, subject_.layers, plan_, weights_), {}, subject_.judged,
+                 subject_.carries);
+    const auto in_both = nodes_by_name(both_.proto.graph());
+    std::erase_if(nodes_, [&](const onnx::NodeProto* node) {
+      const auto low = in_both.find(kLow + node->name());
+      return low == in_both.end() || low->second->op_type() != node->op_type();
+    });
+    std::vector<SoftmaxFacts> found(nodes_.size());
+    const std::map<std::string, double> noise = run(both_, true, found);
+    const GraphWalk walk(subject_.model);
+    std::vector<std::size_t> magnifying;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      name_layer(ScoreMakers(subject_.model, walk, *nodes_[i]), share_of, found[i]);
+      if (causes::magnifies_error(found[i])) magnifying.push_back(i);
+    }
+    std::ranges::stable_sort(magnifying, std::ranges::greater{}, [&](std::size_t i) { return found[i].behind; });
+    magnifying.resize(std::min(magnifying.size(), kMostShares));
+    for (const std::size_t i : magnifying) found[i].share = share_with_exact_scores(i, noise);
+    return found;
+  }
+
+ private:
+  /// Noise over signal of each output.
+  std::map<std::string, double> run(Model model, bool scores, std::vector<SoftmaxFacts>& found) {
+    const auto by_name = nodes_by_name(both_.proto.graph());
+    std::vector<std::string> outputs;
+    const auto read = [&](const std::string& tensor) {
+      outputs.push_back(fmt::format("scores/{}", outputs.size()));
+      *model.proto.mutable_graph()->add_node() = cast_node(tensor, outputs.back(), Dtype::Float32);
+    };
+    for (const onnx::ValueInfoProto& output : both_.proto.graph().output()) read(output.name());
+    const std::size_t judged = outputs.size() / 2;  // those of the low network behind those of the float one
+    for (std::size_t i = 0; scores && i < nodes_.size(); ++i) {
+      for (const std::string& name : {nodes_[i]->name(), kLow + nodes_[i]->name()}) {
+        for (const int input : score_inputs(*nodes_[i])) read(by_name.at(name)->input(input));
+      }
+    }
+    std::vector<ErrorStats> errors(judged);
+    std::vector<ScoreSums> sums(nodes_.size());
+    run_tensors(subject_, std::move(model), outputs, order_, [&](std::size_t, const std::vector<Tensor>& got) {
+      for (std::size_t i = 0; i < judged; ++i) {
+        if (got[i].shape() == got[judged + i].shape())
+          accumulate_error(got[i].floats(), got[judged + i].floats(), errors[i]);
+      }
+      std::size_t at = 2 * judged;
+      for (std::size_t i = 0; scores && i < nodes_.size(); ++i) {
+        const std::size_t count = score_inputs(*nodes_[i]).size();
+        const std::span<const Tensor> all(got);
+        const ScoreRows exact = rows(*nodes_[i], all.subspan(at, count));
+        const ScoreRows low = rows(*nodes_[i], all.subspan(at + count, count));
+        for (std::size_t r = 0; r < std::min(exact.size(), low.size()); ++r) sums[i].fold(exact[r], low[r]);
+        at += 2 * count;
+      }
+      return true;
+    });
+    for (std::size_t i = 0; scores && i < nodes_.size(); ++i) sums[i].fill(found[i]);
+    std::map<std::string, double> noise;
+    for (std::size_t i = 0; i < judged; ++i)
+      noise[both_.proto.graph().output(static_cast<int>(i)).name()] = noise_to_signal(errors[i]);
+    return noise;
+  }
+
+  ScoreRows rows(const onnx::NodeProto& node, std::span<const Tensor> read) {
+    if (is_onnx(node, "Softmax")) return rows_of_softmax(node, read[0], opset_);
+    const bool keeps = read.size() > 2 && holds_truth(node.input(score_inputs(node)[2]));
+    return rows_of_attention(node, read, keeps);
+  }
+
+  bool holds_truth(const std::string& tensor) {
+    if (types_.empty()) types_ = infer_types(subject_.model);
+    const auto type = types_.find(tensor);
+    return type != types_.end() && type->second.dtype == Dtype::Bool;
+  }
+
+  /// Of the low layers that the scores come through, the one that does most damage.
+  void name_layer(const ScoreMakers& makers, const std::function<double(const std::string&)>& share_of,
+                  SoftmaxFacts& facts) const {
+    facts.node = facts.layer = makers.nodes.front()->name();
+    double most = -1;
+    for (const onnx::NodeProto* node : makers.nodes) {
+      const Format format = plan_.format_of(node->name());
+      if (format == Format::Float32 || share_of(node->name()) <= most) continue;
+      most = share_of(node->name());
+      facts.layer = node->name();
+      facts.format = format;
+    }
+    facts.of_weights = makers.of_weights && is_onnx(*makers.nodes.front(), "Softmax");
+  }
+
+  /// Of the worst output's noise, what is gone if this Softmax alone reads the scores of the float network.
+  double share_with_exact_scores(std::size_t i, const std::map<std::string, double>& noise) {
+    Model model = both_;
+    for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
+      if (node.name() != kLow + nodes_[i]->name()) continue;
+      for (const int input : score_inputs(*nodes_[i])) node.set_input(input, nodes_[i]->input(input));
+    }
+    std::vector<SoftmaxFacts> none;
+    const std::map<std::string, double> left = run(std::move(model), false, none);
+    const auto worst = std::ranges::max_element(noise, {}, [](const auto& output) { return output.second; });
+    if (worst == noise.end() || !std::isfinite(worst->second) || worst->second <= 0) return 0;
+    return std::clamp(1 - left.at(worst->first) / worst->second, 0.0, 1.0);
+  }
+
+  const Subject& subject_;
+  const Plan& plan_;
+  std::vector<std::size_t> order_;
+  int opset_;
+  std::vector<const onnx::NodeProto*> nodes_;
+  RoundedWeights weights_;
+  Model both_;
+  std::map<std::string, ValueType> types_;
+};
+
+}  // namespace
+
+Rows rows_of(const onnx::NodeProto& softmax, const Shape& shape, int opset) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t axis = attribute_int(softmax, "axis", opset < 13 ? 1 : -1);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank || element_count(shape) == 0) return {};
+  Rows rows;
+  if (opset < 13) {  // one row of all dimensions from `axis` on
+    rows.length = 1;
+    for (auto i = static_cast<std::size_t>(axis); i < shape.size(); ++i) {
+      rows.length *= static_cast<std::size_t>(shape[i]);
+    }
+  } else {
+    rows.length = static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)]);
+    for (auto i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) {
+      rows.stride *= static_cast<std::size_t>(shape[i]);
+    }
+  }
+  rows.count = static_cast<std::size_t>(element_count(shape)) / rows.length;
+  return rows;
+}
+
+std::vector<double> softmax(const std::vector<float>& row) {
+  const auto most = static_cast<double>(std::ranges::max(row));
+  std::vector<double> result(row.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) sum += result[i] = std::exp(static_cast<double>(row[i]) - most);
+  for (double& value : result) value /= sum;
+  return result;
+}
+
+std::vector<SoftmaxFacts> softmax_facts(const Subject& subject, const Plan& all_low,
+                                        const std::vector<std::size_t>& order,
+                                        const std::function<double(const std::string& layer)>& share_of) {
+  Softmaxes softmaxes(subject, all_low, order);
+  return softmaxes.empty() ? std::vector<SoftmaxFacts>() : softmaxes.measure(share_of);
+}
+
+}  // namespace vernier
