@@ -403,7 +403,7 @@ def test_a_file_whose_weights_are_float_is_quantized_again(folder):
     assert verdict_of(folder, "float.onnx", "fixed/model.onnx", "x.npz", "--min-sqnr", "30")["outcome"] == "met"
 
 
-def outliers_behind_a_norm(quantized, gain=25):
+def outliers_behind_a_norm(quantized, gain):
     """A norm that makes two channels large, of which its reader takes little; `quantized`: pairs in front of both products."""
     b = files.Quantizer(72)
     weights = b.normal(48, 48) / np.float32(np.sqrt(48))
@@ -417,7 +417,7 @@ def outliers_behind_a_norm(quantized, gain=25):
     return b.model([("x", files.FLOAT, [8, 48])], [("y", files.FLOAT, [8, 16])]), {"x": b.normal(12, 8, 48)}
 
 
-@pytest.mark.parametrize("gain", [25, 1])
+@pytest.mark.parametrize("gain", [8, 1])
 def test_the_pair_that_costs_most_is_named(gain, tmp_path):
     """Its large channels hold the energy, so its own SQNR is good, and it is no defect."""
     model, samples = outliers_behind_a_norm(False, gain)
