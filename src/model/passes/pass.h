@@ -122,7 +122,8 @@ Outcome refuse_unknown_operators(Model& model, const Context& context);
 /// `past` is a graph input and the first of a Concat, `present` a graph output. The Concat of an Attention is a new
 /// node. One whose keys have three dimensions, GroupQueryAttention and MultiHeadAttention of com.microsoft get both
 /// parts too, with their heads split off and joined again around the Concat; queries and keys are turned in front of it
-/// (RotaryEmbedding). What has packed keys, a MultiHeadAttention with a bias, and a GroupQueryAttention with an open length stay.
+/// (RotaryEmbedding). What has packed keys, a MultiHeadAttention with a bias, and a GroupQueryAttention with an open
+/// length stay.
 Outcome enter_caches(Model& model, const Context& context);
 
 /// BatchNormalization(Conv(x)) -> Conv(x), likewise ConvTranspose and Gemm:

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "base/layout.h"

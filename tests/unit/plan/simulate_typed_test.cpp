@@ -52,8 +52,8 @@ TEST(SimulateTyped, AFloat32FileStaysAsItIs) {
 }
 
 TEST(SimulateTyped, SimulationsOfAFileShareItsWidenedWeights) {
-  const Model file = with_initializer(draft("g (float16[1024] x) => (float16[1024] y) { [a] y = Add(x, w) }"),
-                                      "w", Tensor(Dtype::Float16, {1024}));
+  const Model file = with_initializer(draft("g (float16[1024] x) => (float16[1024] y) { [a] y = Add(x, w) }"), "w",
+                                      Tensor(Dtype::Float16, {1024}));
   ASSERT_TRUE(file.weights.contains("w")) << "beside the message";
   WidenedWeights weights;
   const auto bytes_of = [&](const Arithmetic& arithmetic, WidenedWeights* shared) {
