@@ -45,6 +45,14 @@ struct NormScale {
   std::string why_not;
 };
 
+using Types = std::map<std::string, ValueType>;
+
+bool ends_in(const Types& types, const std::string& tensor, std::size_t channels) {
+  const auto type = types.find(tensor);
+  return type != types.end() && type->second.rank_known && !type->second.shape.empty() &&
+         type->second.shape.back() == static_cast<std::int64_t>(channels);
+}
+
 std::string constant_of_channels(const Network& network, const std::string& name, std::size_t channels,
                                  bool may_be_scalar) {
   const std::optional<Tensor> value = initializer(network.model, name);
@@ -71,8 +79,8 @@ bool brings_channels_last(const onnx::NodeProto& node) {
 
 /// What makes `tensor`, whose last dimension are the channels: a norm, or the Mul and the Add behind one. Empty
 /// constants without a reason: something else makes it.
-NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const std::map<std::string, int>& readers,
-                        const std::string& tensor, std::size_t channels) {
+NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const Types& types,
+                        const std::map<std::string, int>& readers, const std::string& tensor, std::size_t channels) {
   NormScale found;
   const onnx::NodeProto* maker = walk.maker(tensor);
   if (maker == nullptr) return {};
@@ -107,7 +115,9 @@ NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const std
     return {};
   }
   for (NormScale::Constant& constant : found.constants) {
-    const std::string reason = constant_of_channels(network, constant.name, channels, constant.may_be_scalar);
+    // One value says nothing of what it is multiplied with.
+    const bool may_be_scalar = constant.may_be_scalar && ends_in(types, tensor, channels);
+    const std::string reason = constant_of_channels(network, constant.name, channels, may_be_scalar);
     if (!reason.empty()) found.why_not = fmt::format("'{}' of {} '{}' {}", constant.name, op, maker->name(), reason);
     constant.shared = !alone(constant.name);
   }
@@ -121,17 +131,11 @@ struct Passage {
 };
 
 /// Back from `tensor`, whose last dimension are the channels, over nodes that only move values.
-Passage passage_to(const GraphWalk& walk, const std::map<std::string, ValueType>& types, const std::string& tensor,
-                   std::size_t channels) {
+Passage passage_to(const GraphWalk& walk, const Types& types, const std::string& tensor, std::size_t channels) {
   Passage passage{tensor, {}};
   // Behind a Reshape of unknown sizes the channels may not be last any more: until the norm's constants say so only
   // another Reshape leaves them where they are.
   bool known = true;
-  const auto last_is_channels = [&](const std::string& name) {
-    const auto type = types.find(name);
-    return type != types.end() && type->second.rank_known && !type->second.shape.empty() &&
-           type->second.shape.back() == static_cast<std::int64_t>(channels);
-  };
   for (;;) {
     const onnx::NodeProto* node = walk.maker(passage.start);
     if (node == nullptr || node->input_size() == 0) return passage;
@@ -149,7 +153,7 @@ Passage passage_to(const GraphWalk& walk, const std::map<std::string, ValueType>
     if (!passes) return passage;
     passage.nodes.insert(node);
     passage.start = node->input(0);
-    known = op == "Reshape" ? last_is_channels(passage.start) : known;
+    known = op == "Reshape" ? ends_in(types, passage.start, channels) : known;
   }
 }
 
@@ -173,9 +177,11 @@ std::string own_copy(Model& model, const std::string& constant, const std::strin
   return copy;
 }
 
-/// The one value of a constant for each of the channels, which are the last dimension.
+/// The one value of a constant for each of the channels, which are the last dimension, in its rank.
 void give_each_channel(Model& model, const std::string& constant, std::size_t channels) {
-  Tensor wide(Dtype::Float32, {static_cast<std::int64_t>(channels)});
+  Shape shape(std::max<std::size_t>(initializer(model, constant)->shape().size(), 1), 1);
+  shape.back() = static_cast<std::int64_t>(channels);
+  Tensor wide(Dtype::Float32, shape);
   std::ranges::fill(wide.mutable_floats(), initializer(model, constant)->floats()[0]);
   set_initializer(model, *owner_of_initializer(model, constant), constant, wide);
 }
@@ -218,7 +224,7 @@ std::string read_by_others(const GraphWalk& walk, const std::map<std::string, in
 }
 
 /// One activation behind a norm, and all weights that read it.
-std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& walk,
+std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& walk, const Types& types,
                                     const std::map<std::string, int>& readers, const std::string& tensor,
                                     const BehindNorm& behind, double alpha) {
   std::vector<float> seen;
@@ -229,7 +235,7 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
     if (seen.size() != own->second.size()) return std::nullopt;
     for (std::size_t j = 0; j < seen.size(); ++j) seen[j] = std::max(seen[j], own->second[j]);
   }
-  const NormScale norm = norm_scale_of(network, walk, readers, tensor, seen.size());
+  const NormScale norm = norm_scale_of(network, walk, types, readers, tensor, seen.size());
   if (norm.constants.empty()) return std::nullopt;
   Proposal proposal;
   std::vector<std::pair<std::string, bool>> weights;  // with whether they are read by rows
@@ -334,7 +340,7 @@ std::vector<Proposal> smooth_quant(const Network& network, int round) {
     group.passed.insert(passage.nodes.begin(), passage.nodes.end());
   }
   for (const auto& [tensor, group] : behind) {
-    if (auto proposal = smooth_norm(network, walk, readers, tensor, group, alpha)) {
+    if (auto proposal = smooth_norm(network, walk, types, readers, tensor, group, alpha)) {
       proposals.push_back(std::move(*proposal));
     }
   }

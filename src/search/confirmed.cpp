@@ -10,6 +10,7 @@
 
 #include "search/cost.h"
 #include "search/trials.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {
@@ -51,14 +52,13 @@ class Searches {
   Trial ask(const KeptSet& kept) { return answers_[kept] = told(kept, oracle_(kept)); }
 
   Trial ask_both(const KeptSet& kept) {
-    const bool is_known = earlier_.contains(kept);
-    const Trial trial = is_known ? earlier_.at(kept) : oracle_(kept);
-    const auto known = judged_.find(kept);
-    if (known != judged_.end()) return answers_[kept] = known->second;
-    const bool asks = passes(trial);
-    if (asks) judged_[kept] = judge_(kept, trial);
-    const Trial& both = asks ? judged_[kept] : trial;
-    return answers_[kept] = is_known ? both : told(kept, both);
+    const auto known = earlier_.find(kept);
+    Trial trial = known != earlier_.end() ? known->second : oracle_(kept);
+    if (passes(trial)) {
+      if (!judged_.contains(kept)) judged_[kept] = judge_(kept, trial);
+      trial = judged_.at(kept);
+    }
+    return answers_[kept] = known != earlier_.end() ? trial : told(kept, trial);
   }
 
   /// Of the sets that passed in the earlier search, but the one with everything kept. nullopt: the judge passes none.
@@ -67,9 +67,13 @@ class Searches {
     for (const auto& [kept, trial] : earlier_) {
       if (passes(trial) && kept.size() < items.size()) by_cost.emplace(cost_of(items, options_.borders, kept), &kept);
     }
-    for (const auto& [cost, kept] : by_cost) {
-      if (options_.stop && options_.stop()) break;
-      if (passes(ask_both(*kept))) return *kept;
+    try {
+      for (const auto& [cost, kept] : by_cost) {
+        if (options_.stop && options_.stop()) break;
+        if (passes(ask_both(*kept))) return *kept;
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Interrupted) throw;  // the search ends by itself at its next step
     }
     return std::nullopt;
   }

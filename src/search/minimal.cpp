@@ -231,7 +231,9 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
   if (all_low) result.all_low = *all_low;
   const Costs costs{items, options.borders};
   if (all_low && passes(*all_low)) return conclude(SearchEnd::NothingNeeded, costs, {{}, *all_low}, log, result);
-  if (all_high && !passes(*all_high)) {
+  const Trial* const start = options.start ? log.ask(*options.start) : nullptr;
+  const bool starts = start != nullptr && passes(*start);
+  if (all_high && !passes(*all_high) && !starts) {
     const std::optional<Passing> some = some_of_worse_high(items, log, result);
     if (!some) return conclude(SearchEnd::Impossible, costs, {all, *all_high}, log, result);
     const Passing best = settle(items, costs, *some, log);
@@ -243,8 +245,6 @@ MinimalResult search(const std::vector<SearchItem>& items, const Oracle& oracle,
   if (const std::size_t mandatory = rank(items).mandatory; mandatory > 0) {
     result.notes.push_back({"kept-from-the-start", {{"count", mandatory}}});
   }
-  const Trial* const start = options.start ? log.ask(*options.start) : nullptr;
-  const bool starts = start != nullptr && passes(*start);
   Found found = starts ? Found{settle(items, costs, {*options.start, *start}, log), items}
                        : search_from(items, options.borders, log, options, result);
   Passing best = std::move(found.passing);

@@ -255,7 +255,7 @@ def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
     done, noisy = diagnose(vernier, model, limit, "noisy@run")
     assert done.returncode == 0 and noisy["engine"]["figures"]["passed"]
     assert plain["kept"]["layers"] == [] and noisy["kept"]["layers"] != []
-    assert any("A second search also measured" in text for text in noisy["kept"]["notes"])
+    assert any("A second search checked" in text for text in noisy["kept"]["notes"])
     done, missed = diagnose(vernier, model, alone + 10, "noisy@run")
     # The engine misses it with no layer low, too.
     assert done.returncode == 1 and missed["outcome"] == "file-misses"

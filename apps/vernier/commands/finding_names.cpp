@@ -58,7 +58,7 @@ constexpr std::array kDefects{
                 "would. Three times counts too, if other pairs do not lose that and an output gains 2 dB with a "
                 "wider range, or 10 dB if it has 40. So does a range 3.5 times as wide as its values, or a weight's "
                 "scale that is 3.5 times "
-                "too large. Small values that become zero count where an output has less than 20 dB. An output "
+                "too large. Small values that become zero count if an output has less than 20 dB. An output "
                 "shows it. Masks that are cut off count only if they change an output (verify and debug loss)"},
     FindingName{"overflowing-pair",
                 "an FP8 pair with saturate=0 reads values beyond its range, which become NaN or infinite (verify "

@@ -166,7 +166,12 @@ constexpr std::array kRefusedOptions{
                "--regression-cutoff",
                {"the script does not calibrate: TensorRT 11 has no calibrators",
                 "vernier convert MODEL --int8 --data DATA writes a file with scales"},
-               kScripts},
+               "template/trt-network template/trt-config"},
+    RefusedRow{"--calibration-cache --calib-base-cls --calibration-base-class --data-loader-script "
+               "--data-loader-backend-module --iterations --iters --load-inputs --load-input-data --save-inputs "
+               "--seed --val-range --quantile --quantization-flags --regression-cutoff",
+               {"the script edits a graph, and runs nothing", "leave it out"},
+               "template/onnx-gs"},
     RefusedRow{"--load-tactics --load-tactic-replay --save-tactics --save-tactic-replay",
                {"tactics are TensorRT's choice of kernels; TensorRT 11 has no such files",
                 "--load-timing-cache FILE keeps its choice"},

@@ -30,12 +30,13 @@ PlainError in_plain_words(std::string_view message) {
   // Could not find an implementation for MatMul(13) node with name 'matmul'
   if (const auto op = between(message, "Could not find an implementation for ", "(")) {
     const std::string_view name = between(message, "node with name '", "'").value_or("");
-    return {std::string(name), std::string(*op), "no kernel for the types that it has"};
+    return {std::string(name), std::string(*op), fmt::format("no kernel for the types of this {}", *op)};
   }
   // This is an invalid model. In Node, ("n", Op, "domain", -1) : (...) -> (...) , Error No opset import for domain 'd'
   if (const auto domain = between(message, "No opset import for domain '", "'")) {
     const std::string_view name = between(message, "In Node, (\"", "\"").value_or("");
-    return {std::string(name), {}, fmt::format("its domain '{}' is not imported by the model", *domain)};
+    // Without its node: that is for nodes that the runtime knows.
+    return {{}, {}, fmt::format("node '{}' is of domain '{}', which the model does not import", name, *domain)};
   }
   // Non-zero status code returned while running Tile node. Name:'n' Status Message: ...
   constexpr std::string_view kStatus = "Status Message: ";

@@ -290,7 +290,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   measure_on_float_model(whole, simulated, all.pairs, of_all, values.activations, grids);
   const std::set<std::size_t> masks = harmless_mask_cuts(simulated, values, grids, noise);
   const std::vector<GridLoss> with_masks = grids;
-  leave_out_masks(subject, simulated, with_float_values(simulated, values, nothing), masks, grids);
+  leave_out_masks(whole, simulated, with_float_values(simulated, values, nothing), masks, grids);
   std::vector<QuantizerLoss> losses = report.quantizers;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i].weight) {

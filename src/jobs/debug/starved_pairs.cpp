@@ -30,6 +30,7 @@ void add(const Tensor& tensor, float half_step, Seen& seen) {
   const Shape& shape = tensor.shape();
   const std::span<const float> values = tensor.floats();
   if (seen.values == 0) seen.largest.resize(shape.size());
+  if (seen.largest.size() != shape.size()) seen.largest.clear();  // of several ranks
   for (std::size_t axis = 1; axis < seen.largest.size(); ++axis) {
     const AxisGeometry along = geometry_along(shape, static_cast<int>(axis));
     std::vector<float>& largest = seen.largest[axis];

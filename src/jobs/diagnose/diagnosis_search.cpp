@@ -75,15 +75,12 @@ std::optional<LayerTimes> times_of_layers(DiagnosisRun& run, MeasuredNetwork& ne
 }
 
 /// A script has a verdict, and no damage.
-Trial worse_of(const Trial& first, const TestRow& row) {
-  Trial trial = first;
-  if (row.verdict == Verdict::Good && !(row.damage > trial.damage)) return trial;
-  trial.damage = row.damage;
-  trial.metric = row.metric;
-  trial.on_samples = row.metric == row.on_samples ? std::nullopt : row.on_samples;
-  trial.why = row.needs;
-  trial.verdict = row.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
-  return trial;
+Trial worse_of(const Trial& first, const Trial& other) {
+  if (other.verdict == Verdict::Good && !(other.damage > first.damage)) return first;
+  Trial worse = other;
+  worse.samples = first.samples;
+  worse.verdict = other.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
+  return worse;
 }
 
 class NetworkSearch {
@@ -184,12 +181,12 @@ class NetworkSearch {
       if (network_.halves) judge_unseen(network_, *test, found);
       test->layers = found.layers;
       simulated = trial_of(*test);
-      confirmed = verified.engine_test ? worse_of(simulated, *verified.engine_test) : simulated;
+      confirmed = verified.engine_test ? worse_of(simulated, trial_of(*verified.engine_test)) : simulated;
     } else if (report.final_figures && report.final_figures->damage) {
-      simulated = trial_of(row_of_figures(*report.final_figures));
+      simulated = trial_of_figures(*report.final_figures);
       const bool on_engine_alone = run_.options.trials_on_engine && report.engine;
-      confirmed = on_engine_alone ? trial_of(row_of_figures(report.engine->figures))
-                  : report.engine ? worse_of(simulated, row_of_figures(report.engine->figures))
+      confirmed = on_engine_alone ? trial_of_figures(report.engine->figures)
+                  : report.engine ? worse_of(simulated, trial_of_figures(report.engine->figures))
                                   : simulated;
     }
     if (confirmed.verdict == Verdict::Bad) {
@@ -213,6 +210,7 @@ class NetworkSearch {
 
   /// SearchRequest::as_file.
   Trial as_file(const Plan& plan, const std::vector<std::string>& layers, Trial trial) {
+    if (run_.options.trials_on_engine) return trial;  // the engine alone decides, and ran it
     if (!sessions_are_small(network_.subject())) network_.experiment.forget_switched();
     Verification file;
     try {
@@ -225,24 +223,27 @@ class NetworkSearch {
       return trial;
     }
     if (objective_ != nullptr) {
-      trial = worse_of(trial, *file.file_test);
-      return file.engine_test ? worse_of(trial, *file.engine_test) : trial;
+      if (!network_.halves) trial = worse_of(trial, trial_of(*file.file_test));  // new samples decided
+      return file.engine_test ? worse_of(trial, trial_of(*file.engine_test)) : trial;
     }
-    trial = worse_of(trial, row_of_figures(*file.figures));
-    return file.engine ? worse_of(trial, row_of_figures(file.engine->figures)) : trial;
+    trial = worse_of(trial, trial_of_figures(*file.figures));
+    return file.engine ? worse_of(trial, trial_of_figures(file.engine->figures)) : trial;
   }
 
-  TestRow row_of_figures(const RunFigures& figures) const {
+  Trial trial_of_figures(const RunFigures& figures) const {
     const Requirement& requirement = *run_.requirement();
-    TestRow row;
-    row.damage = figures.damage.value_or(std::numeric_limits<double>::quiet_NaN());
-    row.verdict = row.damage <= 1 ? Verdict::Good : Verdict::Bad;
+    Trial trial;
+    trial.damage = figures.damage.value_or(std::numeric_limits<double>::quiet_NaN());
+    trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
     const OutputFigure* const output = deciding_output(figures, requirement);
-    if (output == nullptr) return row;
-    row.on_samples = metric_value(requirement.metric, *output);
-    row.metric = bound_on_new_samples(*output, requirement).value_or(row.on_samples.value_or(row.metric));
-    row.needs = needs_text(requirement, output->name, row.metric, /*bound=*/false);
-    return row;
+    if (output == nullptr) return trial;
+    const std::optional<double> value = metric_value(requirement.metric, *output);
+    const std::optional<double> bound = bound_on_new_samples(*output, requirement);
+    trial.metric = bound.value_or(value.value_or(trial.metric));
+    if (bound && bound != value) trial.on_samples = value;
+    if (network_.subject().judged.size() > 1) trial.output = output->name;
+    trial.why = needs_text(requirement, output->name, trial.metric, /*bound=*/false);
+    return trial;
   }
 
   DiagnosisRun& run_;

@@ -36,8 +36,8 @@ std::vector<int> score_inputs(const onnx::NodeProto& node) {
   const bool onnx = is_onnx(node, "Attention");
   if (!onnx && !is_onnx_runtime(node, "MultiHeadAttention")) return {};
   // Keys of earlier tokens, biases and padding.
-  const bool alone =
-      onnx ? !given(4) && attribute_float(node, "softcap", 0) == 0 : given(1) && !given(3) && !given(4) && !given(6);
+  const bool alone = onnx ? !given(4) && !given(6) && attribute_float(node, "softcap", 0) == 0
+                          : given(1) && !given(3) && !given(4) && !given(6);
   if (!alone) return {};
   const int mask = onnx ? 3 : 5;
   return given(mask) ? std::vector{0, 1, mask} : std::vector{0, 1};
@@ -198,8 +198,12 @@ class ScoreMakers {
 
 class Softmaxes {
  public:
-  Softmaxes(const Subject& subject, const Plan& all_low, std::vector<std::size_t> order)
-      : subject_(subject), plan_(all_low), order_(std::move(order)), opset_(default_opset(subject.model.proto)) {
+  Softmaxes(const Subject& subject, const Plan& all_low, RoundedWeights& weights, std::vector<std::size_t> order)
+      : subject_(subject),
+        plan_(all_low),
+        weights_(weights),
+        order_(std::move(order)),
+        opset_(default_opset(subject.model.proto)) {
     order_.resize(std::min(order_.size(), kSamplesOfScores));
     for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
       if (nodes_.size() < kMostSoftmaxes && !score_inputs(node).empty()) nodes_.push_back(&node);
@@ -222,7 +226,8 @@ class Softmaxes {
     std::vector<std::size_t> magnifying;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       name_layer(ScoreMakers(subject_.model, walk, *nodes_[i]), share_of, found[i]);
-      if (causes::magnifies_error(found[i])) magnifying.push_back(i);
+      const bool is_low = found[i].format != Format::Float32;  // or something in front of it is
+      if (is_low && causes::magnifies_error(found[i])) magnifying.push_back(i);
     }
     std::ranges::stable_sort(magnifying, std::ranges::greater{}, [&](std::size_t i) { return found[i].behind; });
     magnifying.resize(std::min(magnifying.size(), kMostShares));
@@ -314,10 +319,10 @@ class Softmaxes {
 
   const Subject& subject_;
   const Plan& plan_;
+  RoundedWeights& weights_;
   std::vector<std::size_t> order_;
   int opset_;
   std::vector<const onnx::NodeProto*> nodes_;
-  RoundedWeights weights_;
   Model both_;
   std::map<std::string, ValueType> types_;
 };
@@ -354,10 +359,10 @@ std::vector<double> softmax(const std::vector<float>& row) {
   return result;
 }
 
-std::vector<SoftmaxFacts> softmax_facts(const Subject& subject, const Plan& all_low,
+std::vector<SoftmaxFacts> softmax_facts(const Subject& subject, const Plan& all_low, RoundedWeights& weights,
                                         const std::vector<std::size_t>& order,
                                         const std::function<double(const std::string& layer)>& share_of) {
-  Softmaxes softmaxes(subject, all_low, order);
+  Softmaxes softmaxes(subject, all_low, weights, order);
   return softmaxes.empty() ? std::vector<SoftmaxFacts>() : softmaxes.measure(share_of);
 }
 

@@ -9,6 +9,7 @@
 
 #include "analysis/subject.h"
 #include "causes/facts.h"
+#include "plan/lower_simulated.h"
 #include "plan/plan.h"
 #include "vernier/tensor.h"
 
@@ -28,7 +29,7 @@ std::vector<double> softmax(const std::vector<float>& row);
 /// Of the first 32 Softmaxes of the main graph, on a few samples of `order`; empty for networks that carry a state.
 /// `share_of`: of the damage, by layer. Cost: a run of both networks at once, and one more for each of the four that
 /// magnify errors most, for their share.
-std::vector<SoftmaxFacts> softmax_facts(const Subject& subject, const Plan& all_low,
+std::vector<SoftmaxFacts> softmax_facts(const Subject& subject, const Plan& all_low, RoundedWeights& weights,
                                         const std::vector<std::size_t>& order,
                                         const std::function<double(const std::string& layer)>& share_of);
 

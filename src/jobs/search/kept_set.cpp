@@ -261,15 +261,24 @@ class KeptSetSearch {
     keep_best(set, trial);
   }
 
+  std::filesystem::path file_of_best() const {
+    std::filesystem::path file = journal_->path();
+    return file += ".best.json";
+  }
+
+  void forget_best() {
+    best_.reset();
+    std::error_code unsaid;
+    std::filesystem::remove(file_of_best(), unsaid);
+  }
+
   void keep_best(const KeptSet& set, const Trial& trial) {
     if (trial.verdict != Verdict::Good || !journal_ || !journal_->writes()) return;
-    const double cost = context_.cost(set);
-    if (best_cost_ && *best_cost_ <= cost) return;
-    best_cost_ = cost;
-    std::filesystem::path file = journal_->path();
+    if (best_ && context_.cost(*best_) <= context_.cost(set)) return;
+    best_ = set;
     const std::string plan = plan_to_json(experiment_.plan_of(units_.steps(set)));
     try {
-      replace_regular_file(file += ".best.json", [&](std::ostream& out) { out << plan; });
+      replace_regular_file(file_of_best(), [&](std::ostream& out) { out << plan; });
     } catch (const Error& error) {
       if (!std::exchange(said_no_best_, true)) sinks_.warn({"best-plan-not-kept", {{"error", error.what()}}});
     }
@@ -283,7 +292,7 @@ class KeptSetSearch {
     const Confirm confirm = [&](const MinimalResult& result) {
       const Trial trial = request_.confirm(report_of(result, context_, tests_, journal()));
       if (trial.verdict == Verdict::Bad) files_decide_ = true;
-      if (files_decide_) judged(result.kept, trial);
+      if (files_decide_ && trial.verdict != Verdict::Invalid) judged(result.kept, trial);
       return trial;
     };
     const JudgePassing judge = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
@@ -298,7 +307,10 @@ class KeptSetSearch {
   /// What the written file of a set that passed is, which decides.
   Trial as_file(const KeptSet& set, const Trial& passed) {
     sample_inferences_ += passed.samples;
-    const Trial trial = request_.as_file(experiment_.plan_of(units_.steps(set)), context_.layers(set), passed);
+    const Oracle file = [&](const KeptSet& kept) {
+      return request_.as_file(experiment_.plan_of(units_.steps(kept)), context_.layers(kept), passed);
+    };
+    const Trial trial = answer_of_first(job_ranks(), file, /*first_only=*/false)(set);  // processors differ
     judged(set, trial);
     return trial;
   }
@@ -314,16 +326,15 @@ class KeptSetSearch {
 
   /// Takes the place of the trial of that set in simulation.
   void judged(const KeptSet& set, const Trial& trial) {
-    if (trial.verdict == Verdict::Invalid) return;
+    judged_.insert(set);
     const std::vector<std::string> layers = context_.layers(set);
     const auto row = std::ranges::find(tests_, layers, &TestRow::layers);
     if (row == tests_.end()) return;
-    const bool refused = row->verdict == Verdict::Good && trial.verdict == Verdict::Bad;
     const std::size_t samples = row->samples;
     *row = row_of(layers, trial);
     row->samples = samples;
     say(fmt::format("the file of {} kept: {}", layers.size(), word_of(trial.verdict)));
-    if (refused) best_cost_.reset();
+    if (trial.verdict != Verdict::Good && best_ == set) forget_best();
     keep_best(set, trial);
   }
 
@@ -396,12 +407,14 @@ class KeptSetSearch {
     };
     MinimalOptions options = search_options();
     options.on_trial = {};
+    if (request_.most_apart) options.most_apart = *request_.most_apart;
     const Confirm confirm = [this](const MinimalResult& found) { return as_file(found.kept, found.final_trial); };
     const JudgePassing passing = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
     const MinimalResult result =
         request_.external ? search_minimal(context_.items, remembered, options)
                           : search_confirmed(search_minimal, context_.items, remembered, confirm, passing, options);
     if (!passes(result.final_trial)) return;
+    if (!request_.external && !passes(as_file(result.kept, result.final_trial))) return;
     report.minimal = MinimalInstead{context_.layers(result.kept), result.certificate.complete, known.size() - before};
     report.evaluations += known.size() - before;
   }
@@ -410,6 +423,10 @@ class KeptSetSearch {
     Judge judge(experiment_, request_.objective, /*early_stop=*/false);
     const Oracle whole = [&](const KeptSet& set) { return counted(judge, set); };
     const Oracle recorded = deciding(journal_ ? journal_->recorded(whole) : whole);
+    for (std::size_t i = 0; files_decide_ && i < tests_.size() && !sinks_.is_interrupted(); ++i) {
+      const KeptSet set = context_.set_of(tests_[i].layers);
+      if (tests_[i].verdict == Verdict::Good && !judged_.contains(set)) as_file(set, trial_of(tests_[i]));
+    }
     report.pareto = pareto_points(
         context_, tests_, recorded, [this] { return sinks_.is_interrupted(); }, report.evaluations);
   }
@@ -427,9 +444,10 @@ class KeptSetSearch {
   std::optional<Journal> journal_;
   bool said_lost_ = false, said_no_best_ = false;
   std::vector<TestRow> tests_;
-  std::vector<double> shares_;  // of a ladder, by step: what is left of the layer's damage with it
-  std::optional<double> best_cost_;
-  bool files_decide_ = false;  // one was refused whose trial passed
+  std::vector<double> shares_;   // of a ladder, by step: what is left of the layer's damage with it
+  std::optional<KeptSet> best_;  // of which a plan is beside the journal
+  std::set<KeptSet> judged_;     // by their files
+  bool files_decide_ = false;    // one was refused whose trial passed
   std::size_t sample_inferences_ = 0;
 };
 

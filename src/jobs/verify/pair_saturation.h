@@ -22,8 +22,8 @@ struct PairSaturation {
 /// Of `typed` over all samples, in OpenVINO where that is the target, else in ONNX Runtime; `file` is its simulation,
 /// brought beside the subject's model. Nothing is found where ONNX Runtime does not run `typed`. `known`: as of
 /// figures_of_file(). Cost: nothing without weights in int8; without a kernel that may saturate one session, or none
-/// for OpenVINO; else two plain runs more, of `file` alone where outputs are known, and
-/// one for each of the eight worst layers and the file without saturation.
+/// for OpenVINO; else two plain runs more, of `file` alone where outputs are known, and one for each of the eight worst
+/// layers and the file without saturation.
 PairSaturation measure_pair_saturation(const Subject& subject, const Model& typed, const SimulatedFile& file,
                                        Target target, const Requirement* requirement,
                                        const OutputStore* known = nullptr);

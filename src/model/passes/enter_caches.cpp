@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -23,7 +22,8 @@ constexpr int kKeys = 1, kPresentKeys = 1;  // values follow
 constexpr int kBias = 3;                    // of MultiHeadAttention: of queries, keys and values together
 constexpr std::int64_t kTime = 2;
 
-/// An operator that joins its cache with new keys and values inside.
+/// An operator that joins its cache with new keys and values inside. Not GroupQueryAttention: how much of its cache
+/// counts stands in other inputs.
 struct Attending {
   int past_keys = 0;  // the input; values follow
   const char* heads;  // attribute: how many heads keys have
@@ -32,9 +32,7 @@ struct Attending {
 
 std::optional<Attending> attending(const onnx::NodeProto& node) {
   if (is_onnx(node, "Attention")) return Attending{4, "kv_num_heads", true};
-  if (node.domain() != "com.microsoft") return std::nullopt;
-  if (node.op_type() == "GroupQueryAttention") return Attending{3, "kv_num_heads"};
-  if (node.op_type() == "MultiHeadAttention") return Attending{6, "num_heads"};
+  if (node.domain() == "com.microsoft" && node.op_type() == "MultiHeadAttention") return Attending{6, "num_heads"};
   return std::nullopt;
 }
 
@@ -89,10 +87,7 @@ class CacheEntries {
     }
     if (kind.onnx)
       return rank_of(node.input(kKeys)) != 0 && rank_of(node.input(kKeys)) == rank_of(node.input(kKeys + 1));
-    if (node.op_type() == "MultiHeadAttention") return optional_input(node, kBias).empty();
-    // ONNX Runtime 1.31 may write the present values into the part that is past, if it does not know their lengths.
-    const auto shape = shapes_.find(node.input(kind.past_keys));
-    return shape != shapes_.end() && shape->second[kTime] >= 0;
+    return optional_input(node, kBias).empty();
   }
 
   /// 3 or 4; 0: another, or not known.
@@ -107,7 +102,6 @@ class CacheEntries {
     const bool heads_apart = kind.onnx && rank_of(node.input(kKeys)) == 4;
     // A mask that begins behind what is past has to know which keys are, and rank 3 has no place for all of them.
     const bool in_two_parts = !heads_apart || attribute_int(node, "is_causal", 0) != 0;
-    if (attribute_int(node, "do_rotary", 0) != 0) turn_in_front(node, kind);
     for (const int part : {0, 1}) {
       const std::string past = node.input(kind.past_keys + part), present = node.output(kPresentKeys + part);
       const std::string fresh = node.input(kKeys + part);
@@ -126,30 +120,6 @@ class CacheEntries {
     }
     while (node.input(node.input_size() - 1).empty()) node.mutable_input()->RemoveLast();
     while (node.output(node.output_size() - 1).empty()) node.mutable_output()->RemoveLast();
-  }
-
-  /// Queries and keys get their positions in front of the operator: a cache holds keys with them.
-  void turn_in_front(onnx::NodeProto& node, const Attending& kind) {
-    constexpr int kCosines = 7, kSines = 8, kPositions = 9;
-    const std::string given = optional_input(node, kPositions);
-    const std::string positions = given.empty() ? length_of(node.input(kind.past_keys)) : given;
-    const std::optional<Tensor> cosines = initializer(model_, node.input(kCosines));
-    const std::array<const char*, 2> heads{"num_heads", kind.heads};
-    for (const int i : {0, 1}) {
-      onnx::NodeProto& turned =
-          add_node("RotaryEmbedding", {node.input(i), positions, node.input(kCosines), node.input(kSines)},
-                   node.input(i) + "/turned");
-      turned.set_domain(node.domain());
-      set_attribute(turned, "interleaved", attribute_int(node, "rotary_interleaved", 0));
-      set_attribute(turned, "num_heads", attribute_int(node, heads[static_cast<std::size_t>(i)], 1));
-      if (cosines && cosines->shape().size() == 2)
-        set_attribute(turned, "rotary_embedding_dim", 2 * cosines->shape()[1]);  // less than a head, perhaps
-      node.set_input(i, turned.output(0));
-    }
-    for (const int i : {kCosines, kSines, kPositions}) {
-      if (i < node.input_size()) node.set_input(i, "");
-    }
-    set_attribute(node, "do_rotary", std::int64_t{0});
   }
 
   std::string with_heads_apart(const std::string& values, const std::string& present, std::int64_t heads) {

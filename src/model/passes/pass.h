@@ -120,10 +120,9 @@ Outcome refuse_unknown_operators(Model& model, const Context& context);
 ///     -> y, present k, present v                     inputs; a causal one gets both parts of `present`
 ///
 /// `past` is a graph input and the first of a Concat, `present` a graph output. The Concat of an Attention is a new
-/// node. One whose keys have three dimensions, GroupQueryAttention and MultiHeadAttention of com.microsoft get both
-/// parts too, with their heads split off and joined again around the Concat; queries and keys are turned in front of it
-/// (RotaryEmbedding). What has packed keys, a MultiHeadAttention with a bias, and a GroupQueryAttention with an open
-/// length stay.
+/// node. One whose keys have three dimensions, and MultiHeadAttention of com.microsoft, get both parts too, with their
+/// heads split off and joined again around the Concat. What has packed keys, a MultiHeadAttention with a bias, and a
+/// GroupQueryAttention, whose other inputs say how much of a cache counts, stay.
 Outcome enter_caches(Model& model, const Context& context);
 
 /// BatchNormalization(Conv(x)) -> Conv(x), likewise ConvTranspose and Gemm:

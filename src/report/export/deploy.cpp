@@ -66,8 +66,9 @@ std::string shapes_text(const DiagnoseReport& report) {
   if (report.open_inputs.empty()) return "\n";
   const bool given = report.open_inputs.front().usual && !report.usual_sample;
   return fmt::format(
-      "\nThese are the shapes of the samples. The engine accepts only them, so widen them to your own inputs. "
+      "\nThese are the shapes of the samples{}. The engine accepts only them, so widen them to your own inputs. "
       "`--optShapes`, for which it is fast, is {}. ",
+      given ? " and what you gave" : "",
       report.usual_sample ? fmt::format("that of sample {}, the median by size", *report.usual_sample)
       : given             ? "what you gave"
                           : "that of the first sample");

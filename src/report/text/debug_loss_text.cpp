@@ -155,10 +155,15 @@ std::string next_step(const DebugLossReport& report, const TextOptions& options)
   if (report.quantizers.empty()) return {};
   const std::string data = data_options(report.command);
   const std::string samples = data.empty() ? "--data DATA" : printable(data);
-  const bool float8 = std::ranges::any_of(report.quantizers, [](const QuantizerLoss& row) {
-    return row.format == Format::Float8E4M3FN || row.format == Format::Float8E5M2;
-  });
+  const auto all_in = [&](Format format, Format other) {
+    return std::ranges::all_of(report.quantizers,
+                               [&](const QuantizerLoss& row) { return row.format == format || row.format == other; });
+  };
+  const bool float8 = all_in(Format::Float8E4M3FN, Format::Float8E4M3FN);
   const bool bad = !report.defects.empty() || !outputs_are_good(report);
+  // The options that say other schemes are not told by the formats of pairs alone.
+  const bool both = std::ranges::any_of(report.quantizers, [](const QuantizerLoss& row) { return !row.weight; });
+  if (bad && !float8 && !(both && all_in(Format::Int8, Format::UInt8))) return {};
   const std::string advice = bad ? "Repair it, with the ranges and the float layers of this file:"
                                  : "Check it against a limit, for each engine:";
   const std::string command =

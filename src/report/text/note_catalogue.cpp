@@ -177,9 +177,7 @@ constexpr NoteTemplate kNotes[] = {
      "reused from an earlier run on the same network and samples: {what:text} (‹no-cache› measures everything anew)"},
     {"method-without-say", "{file}: Vernier uses the ranges of the file and ignores ‹calibration-method› {method}"},
     {"missed-there",
-     "with {kept:#layer} kept, {engine} gets {there:text}, not {simulated:text} as simulated, so the search asked it "
-     "about "
-     "each set that passed in simulation"},
+     "with {kept:#layer} kept, {engine} gets {there:text}, not {simulated:text} as simulated, so it decided, too"},
     {"model-already-quantizes",
      "the model already quantizes ({nodes:#QuantizeLinear node}). An engine that fuses these nodes runs the layers "
      "between them in their format, whatever format you choose"},
@@ -283,7 +281,7 @@ constexpr NoteTemplate kNotes[] = {
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
     {"pair-costs-most",
-     "the pair of '{tensor}' costs {db:.1f} dB of output '{output}': what it gains if only '{node}' rounds nothing"},
+     "the pair of '{tensor}' costs most: if '{node}' alone rounds nothing, output '{output}' gains {db:.1f} dB"},
     {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
     {"pairs-calibrated-again",
      "engines refuse {pairs:#pair} of {file} ({pairs}). The first: {first:text}. This run calibrates them again"},
@@ -393,9 +391,8 @@ constexpr NoteTemplate kNotes[] = {
      "sensitivity was measured on several samples for the {measured} worst layers; the other {others} are ranked by "
      "one sample. ‹rank› measures all"},
     {"set-not-confirmed",
-     "a set of {kept} kept items passed in the search[ with {claimed:.7g} of the limit], but its file missed when it "
-     "was "
-     "confirmed[: {measured:.7g}]. A second search also measured the file of each set that passed"},
+     "a set of {kept} kept items passed in the search[ and used {claimed:.7g} of the limit], but its file missed[ with "
+     "{measured:.7g}]. A second search checked sets by their files"},
     {"settings-of-absent-layers",
      "the settings of {layers} have no effect: with these formats, graph preparation removes these layers"},
     {"shapes-folded", "{count:#Shape node} of tensors of fixed shape folded"},
@@ -429,7 +426,7 @@ constexpr NoteTemplate kNotes[] = {
      "nothing ran on TensorRT"},
     {"tensors-not-returned",
      "{runner:text}: not returned, because their type is unknown or they exist only as quantized values: {tensors}"},
-    {"tensors-renamed", "tensors of bodies had a name that others have, too: {tensors}"},
+    {"tensors-renamed", "tensors of bodies shared a name with others and got a new one: {tensors}"},
     {"test-near-the-limit",
      "near the limit: one summation order measures {one:text}, another {another:text}. Only one passes, which counts "
      "as missed"},
