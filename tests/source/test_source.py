@@ -41,6 +41,8 @@ def test_each_kind_of_defect_has_an_entry_in_help_and_reference():
             text = path.read_text(encoding="utf-8")
             if re.search(r"FoundDefect|QdqDefect", text):  # a note has values in braces behind its name
                 kinds.update(re.findall(r'(?:\{|\badd\w*\()\s*"([a-z]+(?:-[a-z]+)+)",\s*[^{}\s"]', text))
+                for either in re.findall(r'FoundDefect\{\w+ \? "([a-z-]+)" : "([a-z-]+)"', text):
+                    kinds.update(either)
     assert len(kinds) > 15 and {"other-scale", "hidden-part", "wrong-axis", "lost-pair"} <= kinds, kinds
     for page in "apps/vernier/commands/finding_names.cpp", "docs/reference/defects.md":
         text = (ROOT / page).read_text(encoding="utf-8")

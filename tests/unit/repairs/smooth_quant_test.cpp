@@ -70,6 +70,35 @@ TEST(SmoothQuant, TheScaleOfANormTakesTheFactors) {
   }
 }
 
+// The half behind a GELU in pieces.
+TEST(SmoothQuant, OneFactorBecomesOneForEachChannelInItsRank) {
+  Norm net("[half] n = Mul(x, half)\n " + std::string(kTwoReaders));
+  onnx::GraphProto& graph = *net.bench.model.proto.mutable_graph();
+  for (const Shape& shape : {Shape{}, Shape{1, 1}}) {
+    Tensor half(Dtype::Float32, shape);
+    half.mutable_floats()[0] = 0.5F;
+    set_initializer(net.bench.model, graph, "half", half);
+    const auto proposals = net.proposals();
+    ASSERT_EQ(proposals.size(), 1U);
+    ASSERT_EQ(proposals[0].why_not, "");
+    Model after = net.bench.model;
+    proposals[0].rewrite(after);
+    const Tensor wide = *initializer(after, "half");
+    EXPECT_EQ(wide.shape(), shape.empty() ? (Shape{4}) : (Shape{1, 4}));
+    EXPECT_LT(wide.floats()[1], wide.floats()[0]);
+  }
+}
+
+// One value says nothing of what it is multiplied with: here of 2 elements in a row, which a Reshape makes 4.
+TEST(SmoothQuant, OneFactorOfOtherRowsStays) {
+  Norm net("[pairs] p = Reshape(x, two)\n [half] h = Mul(p, half)\n [rows] n = Reshape(h, rows)\n " +
+           std::string(kTwoReaders));
+  onnx::GraphProto& graph = *net.bench.model.proto.mutable_graph();
+  set_initializer(net.bench.model, graph, "half", filled({1}, [](int) { return 0.5F; }));
+  set_initializer(net.bench.model, graph, "two", Tensor::of_int64(Shape{2}, std::vector<std::int64_t>{-1, 2}));
+  for (const Proposal& proposal : net.proposals()) EXPECT_NE(proposal.why_not, "");
+}
+
 TEST(SmoothQuant, WhoAsksForTheShapeDoesNotMind) {
   Norm net("[norm] n = LayerNormalization(x, g, b)\n [s] s = Shape(n)\n " + std::string(kTwoReaders));
   const auto proposals = net.proposals();

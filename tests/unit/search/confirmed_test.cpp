@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -22,7 +23,7 @@ struct File {
   std::function<double(const KeptSet&)> factor = [](const KeptSet&) { return 1.0; };
   std::vector<KeptSet> confirmed = {}, judged = {};
 
-  double damage(const KeptSet& kept) const { return factor(kept) * toys::damage_of(toy, kept); }
+  double damage(const KeptSet& kept) const { return factor(kept) * std::max(toys::damage_of(toy, kept), 1e-9); }
   Trial trial(const KeptSet& kept) const {
     Trial trial;
     trial.damage = damage(kept);
@@ -196,6 +197,17 @@ TEST(SearchConfirmed, CostsNoMoreThanASetThatBothWereSeenToPass) {
   const MinimalResult result = file.search(nullptr, options);
   EXPECT_LE(result.kept.size(), passed[passed.size() - 2].size());
   EXPECT_EQ(result.end, SearchEnd::Certified);
+}
+
+TEST(SearchConfirmed, KeepsASetThatPassesWhereEverythingKeptFails) {
+  const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
+  const KeptSet unlucky = File{toy}.search().kept;
+  File file{toy, [&](const KeptSet& kept) { return kept == unlucky || kept.size() == toy.items.size() ? 1e10 : 1.0; }};
+  MinimalOptions options;
+  options.most_apart = std::numeric_limits<double>::infinity();
+  const MinimalResult result = file.search(nullptr, options);
+  EXPECT_EQ(result.end, SearchEnd::Certified);
+  EXPECT_LE(file.damage(result.kept), 1);
 }
 
 TEST(SearchConfirmed, KnowsTheCheapestSetOfBothWhereTheBudgetIsSpent) {
