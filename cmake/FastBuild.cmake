@@ -29,65 +29,6 @@ if(VERNIER_SANITIZE MATCHES "address.*undefined" AND CMAKE_CXX_COMPILER_ID STREQ
   set(VERNIER_ADDRESS_SANITIZER ON)
 endif()
 
-# What is not instrumented under the address sanitizer need not be compiled if a build without sanitizers has done it: tests,
-# and of the folders that arrange, explain and print all but one in four, which VERNIER_SAMPLE draws.
-set(VERNIER_OBJECTS "" CACHE PATH "Objects of a build without sanitizers; empty: all is compiled, and our code instrumented")
-set(VERNIER_SAMPLE "" CACHE STRING "A change: each one instruments other folders; empty: all of them")
-
-# vernier_sources(NAME FOLDER OUTPUT SOURCE...): what the target NAME is made of: the sources, or the objects that
-# VERNIER_OBJECTS has of them. FOLDER is one of ours, or `tests`.
-function(vernier_sources name folder output)
-  if(VERNIER_ADDRESS_SANITIZER AND VERNIER_OBJECTS)
-    string(SHA256 drawn "${VERNIER_SAMPLE} ${folder}")
-    # Most programs have `options`, which compiles in seconds.
-    if(VERNIER_LIGHTLY AND VERNIER_SAMPLE AND NOT folder STREQUAL "options" AND NOT drawn MATCHES "^[0-3]")
-      set(left_out ON)
-      set_property(GLOBAL APPEND PROPERTY VERNIER_LEFT_OUT ${name})
-    endif()
-    if(VERNIER_TEST_CODE OR left_out)
-      if(NOT EXISTS ${VERNIER_OBJECTS}/${name}.cmake)
-        message(FATAL_ERROR "VERNIER_OBJECTS: build the release preset first, or leave it empty")
-      endif()
-      include(${VERNIER_OBJECTS}/${name}.cmake)
-      set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON)
-      set(${output} ${objects} PARENT_SCOPE)
-      return()
-    endif()
-  endif()
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/objects/${name}.cmake CONTENT "set(objects \"$<TARGET_OBJECTS:${name}>\")\n")
-  set(${output} ${ARGN} PARENT_SCOPE)
-endfunction()
-
-# vernier_instrumented_first(TARGET LIBRARY...): of an inline function that two objects have, the linker takes the first, so
-# those of instrumented libraries come first. Libraries behind the given ones matter only if some are not instrumented.
-function(vernier_instrumented_first target)
-  if(NOT VERNIER_ADDRESS_SANITIZER)
-    return()
-  endif()
-  get_property(left_out GLOBAL PROPERTY VERNIER_LEFT_OUT)
-  set(found ${ARGN})
-  set(next ${ARGN})
-  while(next)
-    list(POP_FRONT next library)
-    get_target_property(behind ${library} INTERFACE_LINK_LIBRARIES)
-    list(FILTER behind INCLUDE REGEX "^vernier_")
-    list(REMOVE_ITEM behind ${found})
-    list(APPEND found ${behind})
-    list(APPEND next ${behind})
-  endwhile()
-  set(instrumented ${found})
-  list(REMOVE_ITEM instrumented ${left_out})
-  if(instrumented STREQUAL found)
-    set(instrumented ${ARGN})
-  endif()
-  foreach(library IN LISTS instrumented)
-    get_target_property(type ${library} TYPE)
-    if(type STREQUAL "STATIC_LIBRARY")
-      target_link_options(${target} PRIVATE "LINKER:--whole-archive,$<TARGET_FILE:${library}>,--no-whole-archive")
-    endif()
-  endforeach()
-endfunction()
-
 if(VERNIER_PRECOMPILE)
   file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
   # vernier_precompiled_headers(NAME PACKAGES ... HEADERS ...): NAME, and NAME_lightly for what is optimized lightly or not
