@@ -167,33 +167,37 @@ class ScoreSums {
   double lost_ = 0;  // changes in rows where no score counts: their error has other causes
 };
 
-/// Nodes that scores come through, those nearest to the Softmax first, up to the products that make them.
+/// Nodes that scores come through, those nearest to the Softmax first, up to the products that make them, or if these
+/// are in FP32 to those of their inputs.
 class ScoreMakers {
  public:
-  ScoreMakers(const Model& model, const GraphWalk& walk, const onnx::NodeProto& node) : model_(model), walk_(walk) {
+  ScoreMakers(const Model& model, const GraphWalk& walk, const Plan& plan, const onnx::NodeProto& node)
+      : model_(model), walk_(walk), plan_(plan) {
     nodes.push_back(&node);
-    for (const int input : score_inputs(node)) walk_back(node.input(input), 8);
+    for (const int input : score_inputs(node)) walk_back(node.input(input), 8, /*products=*/0);
   }
 
   std::vector<const onnx::NodeProto*> nodes;
   bool of_weights = false;  // a product with a constant makes them
 
  private:
-  void walk_back(const std::string& tensor, int steps) {
+  void walk_back(const std::string& tensor, int steps, int products) {
     const onnx::NodeProto* maker = walk_.maker(tensor);
     if (maker == nullptr || steps == 0 || std::ranges::find(nodes, maker) != nodes.end()) return;
     nodes.push_back(maker);
     const bool constant =
         std::ranges::any_of(maker->input(), [&](const std::string& input) { return is_initializer(model_, input); });
     if (has(*maker, Trait::Weighted) || is_onnx(*maker, "Einsum")) {
-      of_weights = of_weights || constant;
-      return;
+      if (products == 0) of_weights = of_weights || constant;
+      if (constant || plan_.format_of(maker->name()) != Format::Float32) return;
+      ++products;
     }
-    for (const std::string& input : maker->input()) walk_back(input, steps - 1);
+    for (const std::string& input : maker->input()) walk_back(input, steps - 1, products);
   }
 
   const Model& model_;
   const GraphWalk& walk_;
+  const Plan& plan_;
 };
 
 class Softmaxes {
@@ -225,7 +229,7 @@ class Softmaxes {
     const GraphWalk walk(subject_.model);
     std::vector<std::size_t> magnifying;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      name_layer(ScoreMakers(subject_.model, walk, *nodes_[i]), share_of, found[i]);
+      name_layer(ScoreMakers(subject_.model, walk, plan_, *nodes_[i]), share_of, found[i]);
       const bool is_low = found[i].format != Format::Float32;  // or something in front of it is
       if (is_low && causes::magnifies_error(found[i])) magnifying.push_back(i);
     }

@@ -1,10 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -20,16 +18,17 @@ struct Norm {
   explicit Norm(const std::string& nodes, Format format = Format::Int8) : bench(made(nodes), format) {
     bench.channels["n"] = {1, 16, 1, 1};
   }
-  static Tensor rows() {  // what a Reshape keeps four channels with
-    constexpr std::array<std::int64_t, 2> kShape{-1, 4};
-    Tensor tensor(Dtype::Int64, {2});
-    std::memcpy(tensor.mutable_bytes().data(), kShape.data(), sizeof(kShape));
-    return tensor;
+  static Tensor rows_of(std::int64_t channels) {  // the shape of a Reshape
+    return Tensor::of_int64(Shape{2}, std::vector<std::int64_t>{-1, channels});
   }
   static Model made(const std::string& nodes) {
-    Model model =
-        parsed("g (float[2,4] x) => (float[2,4] q, float[2,4] k) { " + nodes + " }",
-               {{"g", zeros({4})}, {"b", zeros({4})}, {"wq", zeros({4, 4})}, {"wk", zeros({4, 4})}, {"rows", rows()}});
+    Model model = parsed("g (float[2,4] x) => (float[2,4] q, float[2,4] k) { " + nodes + " }", {{"g", zeros({4})},
+                                                                                                {"b", zeros({4})},
+                                                                                                {"wq", zeros({4, 4})},
+                                                                                                {"wk", zeros({4, 4})},
+                                                                                                {"rows", rows_of(4)},
+                                                                                                {"two", rows_of(2)},
+                                                                                                {"half", zeros({1})}});
     onnx::GraphProto& graph = *model.proto.mutable_graph();
     set_initializer(model, graph, "g", filled({4}, [](int i) { return i == 1 ? 16.0F : 1.0F; }));
     set_initializer(model, graph, "b", filled({4}, [](int i) { return 0.5F * static_cast<float>(i); }));
@@ -95,7 +94,6 @@ TEST(SmoothQuant, OneFactorOfOtherRowsStays) {
            std::string(kTwoReaders));
   onnx::GraphProto& graph = *net.bench.model.proto.mutable_graph();
   set_initializer(net.bench.model, graph, "half", filled({1}, [](int) { return 0.5F; }));
-  set_initializer(net.bench.model, graph, "two", Tensor::of_int64(Shape{2}, std::vector<std::int64_t>{-1, 2}));
   for (const Proposal& proposal : net.proposals()) EXPECT_NE(proposal.why_not, "");
 }
 
