@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kMostWithIntervals = 64;  // outputs: more would take seconds
 constexpr std::size_t kWorstSamples = 8;
-constexpr std::size_t kTold = 50;  // copies of one sample in fifty move no figure that people read
+constexpr std::size_t kSamplesForOneCopy = 50;  // one in as many moves no figure that people read
 
 double sqnr_db_of(const SampleSums& sums) {
   if (sums.error_energy == 0) return std::numeric_limits<double>::infinity();
@@ -134,7 +134,7 @@ DecidingFigure deciding_of(const Requirement& requirement, double limit, const O
 std::optional<Note> alike_samples_note(const Subject& subject) {
   if (subject.samples->is_random() || !subject.carries.empty()) return std::nullopt;
   const std::size_t distinct = count_distinct(*subject.samples), alike = subject.samples->size() - distinct;
-  if (kTold * alike <= subject.samples->size()) return std::nullopt;
+  if (kSamplesForOneCopy * alike <= subject.samples->size()) return std::nullopt;
   return Note{"samples-alike", {{"alike", alike}, {"distinct", distinct}}};
 }
 

@@ -150,6 +150,15 @@ void remove_nodes(onnx::GraphProto& graph, const std::function<bool(const onnx::
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(), unwanted), nodes.end());
 }
 
+onnx::NodeProto node_of(const char* op_type, const std::vector<std::string>& inputs, const std::string& output) {
+  onnx::NodeProto node;
+  node.set_op_type(op_type);
+  node.set_name(output + "/" + op_type);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
 onnx::NodeProto cast_node(const std::string& input, const std::string& output, Dtype to) {
   onnx::NodeProto cast;
   cast.set_op_type("Cast");

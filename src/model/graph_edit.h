@@ -41,6 +41,9 @@ void rename_tensor(onnx::GraphProto& graph, const std::string& from, const std::
 /// Removes the nodes for which `unwanted` holds; the others keep their order.
 void remove_nodes(onnx::GraphProto& graph, const std::function<bool(const onnx::NodeProto&)>& unwanted);
 
+/// An operator of ONNX without attributes, called `output`/`op_type`.
+onnx::NodeProto node_of(const char* op_type, const std::vector<std::string>& inputs, const std::string& output);
+
 /// A Cast of `input` to `to`; `output` is its name too.
 onnx::NodeProto cast_node(const std::string& input, const std::string& output, Dtype to);
 

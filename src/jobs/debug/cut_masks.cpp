@@ -34,15 +34,6 @@ bool cuts_off_mask(const QuantizedTensor& pair, const GridLoss& loss, const Floa
   return false;
 }
 
-onnx::NodeProto node_of(const char* op_type, const std::vector<std::string>& inputs, const std::string& output) {
-  onnx::NodeProto node;
-  node.set_op_type(op_type);
-  node.set_name(output + "/" + op_type);
-  for (const std::string& input : inputs) node.add_input(input);
-  node.add_output(output);
-  return node;
-}
-
 /// The file's model, in which the values of masks go through `pairs` as they are.
 Model with_masks_through(const SimulatedFile& file, const FloatValues& values, const std::set<std::size_t>& pairs) {
   FloatValues masks;

@@ -295,11 +295,10 @@ class KeptSetSearch {
       if (files_decide_ && trial.verdict != Verdict::Invalid) judged(result.kept, trial);
       return trial;
     };
-    const JudgePassing judge = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
     if (request_.most_apart) options.most_apart = *request_.most_apart;
     if (list) options.rerank = {};
-    MinimalResult found =
-        search_confirmed(list ? in_list : Search(search_minimal), context_.items, oracle, confirm, judge, options);
+    MinimalResult found = search_confirmed(list ? in_list : Search(search_minimal), context_.items, oracle, confirm,
+                                           judge_file_, options);
     if (!list) context_.items = found.items;
     return found;
   }
@@ -408,13 +407,12 @@ class KeptSetSearch {
     MinimalOptions options = search_options();
     options.on_trial = {};
     if (request_.most_apart) options.most_apart = *request_.most_apart;
-    const Confirm confirm = [this](const MinimalResult& found) { return as_file(found.kept, found.final_trial); };
-    const JudgePassing passing = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
+    Trial file;  // of what the search confirmed last, which it returns
+    const Confirm confirm = [&](const MinimalResult& found) { return file = as_file(found.kept, found.final_trial); };
     const MinimalResult result =
         request_.external ? search_minimal(context_.items, remembered, options)
-                          : search_confirmed(search_minimal, context_.items, remembered, confirm, passing, options);
-    if (!passes(result.final_trial)) return;
-    if (!request_.external && !passes(as_file(result.kept, result.final_trial))) return;
+                          : search_confirmed(search_minimal, context_.items, remembered, confirm, judge_file_, options);
+    if (!passes(result.final_trial) || (!request_.external && !passes(file))) return;
     report.minimal = MinimalInstead{context_.layers(result.kept), result.certificate.complete, known.size() - before};
     report.evaluations += known.size() - before;
   }
@@ -447,7 +445,8 @@ class KeptSetSearch {
   std::vector<double> shares_;   // of a ladder, by step: what is left of the layer's damage with it
   std::optional<KeptSet> best_;  // of which a plan is beside the journal
   std::set<KeptSet> judged_;     // by their files
-  bool files_decide_ = false;    // one was refused whose trial passed
+  const JudgePassing judge_file_ = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
+  bool files_decide_ = false;  // one was refused whose trial passed
   std::size_t sample_inferences_ = 0;
 };
 

@@ -29,15 +29,6 @@ bool ends_at(const QuantParams& params, const Bounds& bounds) {
   return low >= bounds.first - tolerance && (bounds.second == kLargestFloat || high <= bounds.second + tolerance);
 }
 
-onnx::NodeProto node_of(const char* op_type, const std::string& output, const std::vector<std::string>& inputs) {
-  onnx::NodeProto node;
-  node.set_op_type(op_type);
-  node.set_name(output + "/" + op_type);
-  for (const std::string& input : inputs) node.add_input(input);
-  node.add_output(output);
-  return node;
-}
-
 /// Whether a quantizer cuts off what is negative, as a Relu in front of it does: an unsigned zero point of 0.
 bool starts_at_zero(const Model& model, const onnx::NodeProto& quantizer) {
   const auto zero = quantizer.input_size() > 2 ? initializer(model, quantizer.input(2)) : std::nullopt;
@@ -85,7 +76,7 @@ void open_other_pairs(Model& model) {
     codes.insert(between.begin(), between.end());
     for (onnx::NodeProto* half : halves) {
       const std::string x = half->input(0), y = half->output(0), name = half->name();
-      *half = node_of(half == &quantizer && starts_at_zero(model, quantizer) ? "Relu" : "Identity", y, {x});
+      *half = node_of(half == &quantizer && starts_at_zero(model, quantizer) ? "Relu" : "Identity", {x}, y);
       half->set_name(name);
     }
   }
@@ -145,13 +136,13 @@ Model without_roundings_of_pairs(const SimulatedFile& file, Model model, const F
     const std::string x = node.input(0), y = node.output(0);
     const auto bounds = values.activations.find(y);
     if (bounds == values.activations.end()) {
-      *graph.mutable_node(i) = node_of("Identity", y, {x});
+      *graph.mutable_node(i) = node_of("Identity", {x}, y);
       continue;
     }
     set_initializer(model, graph, y + "/least", Tensor::of({}, std::array{bounds->second.first}));
     set_initializer(model, graph, y + "/most", Tensor::of({}, std::array{bounds->second.second}));
     replace_node(graph, i,
-                 {node_of("Max", y + "/above", {x, y + "/least"}), node_of("Min", y, {y + "/above", y + "/most"})});
+                 {node_of("Max", {x, y + "/least"}, y + "/above"), node_of("Min", {y + "/above", y + "/most"}, y)});
   }
   return model;
 }
@@ -161,7 +152,7 @@ Model with_float_values(const SimulatedFile& file, const FloatValues& values,
   Model model = without_roundings_of_pairs(file, with_float_constants(file, values, stays), values, stays);
   for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
     const bool rounds = node.domain() == kDomain && node.op_type() == "Round";
-    if (rounds && rounds_to_half(node)) node = node_of("Identity", node.output(0), {node.input(0)});
+    if (rounds && rounds_to_half(node)) node = node_of("Identity", {node.input(0)}, node.output(0));
   }
   open_other_pairs(model);
   return model;

@@ -106,8 +106,7 @@ constexpr NoteTemplate kNotes[] = {
      "ONNX Runtime copies up to {tensors} tensors between CPU and GPU in each run, around nodes without a CUDA kernel"},
     {"gpu-parts",
      "the network did not fit on the GPU as a whole and ran in up to {parts} parts, which is slow. Raise ‹gpu-memory› "
-     "or "
-     "use a GPU with more memory"},
+     "or use a GPU with more memory"},
     {"half-steps",
      "TensorRT computes {layers:#layer} ({layers:3}) with FP16 intermediate values, which loses large and small ones "
      "(run, TensorRT-RTX 1.6.1). ‹accumulate› float16 simulates this for LogSoftmax, ReduceLogSumExp and "
@@ -219,8 +218,7 @@ constexpr NoteTemplate kNotes[] = {
      "places|with quantized weights only, whose inputs this run also quantizes}"},
     {"nothing-confirmed",
      "the set that the search found misses the limit when it is confirmed, and so does the output model with every "
-     "layer "
-     "kept"},
+     "layer kept"},
     {"nothing-faster-in-int8",
      "ONNX Runtime's INT8 kernels would make no layer of this network faster, so all layers stay in FP32 "
      "(‹even-if-slower› quantizes them anyway)"},

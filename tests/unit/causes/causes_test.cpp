@@ -28,12 +28,18 @@ TEST(Causes, EveryCauseSaysWhatItRestsOnAndEndsWithKeeping) {
   }
 }
 
-TEST(Causes, NoLayerByItself) {
+/// No layer of which is bad by itself.
+NetworkFacts of_even_layers(double largest_share) {
   NetworkFacts network;
   network.needed = true;
   network.depth = 40;
-  network.largest_share = 0.05;
+  network.largest_share = largest_share;
   network.worst_own_noise = 5e-4;
+  return network;
+}
+
+TEST(Causes, NoLayerByItself) {
+  NetworkFacts network = of_even_layers(0.05);
   ASSERT_EQ(find_causes(network).size(), 1U);
   EXPECT_EQ(find_causes(network).front().id, "diffuse");
   network.largest_share = 0.5;
@@ -41,11 +47,7 @@ TEST(Causes, NoLayerByItself) {
 }
 
 TEST(Causes, NothingIsDiffuseBesideTheCauseOfALayer) {
-  NetworkFacts network;
-  network.needed = true;
-  network.depth = 40;
-  network.largest_share = 0.15;
-  network.worst_own_noise = 5e-4;
+  NetworkFacts network = of_even_layers(0.15);
   network.layers = {with_outlier_channel()};
   network.layers[0].share = 0.15;
   for (const Cause& cause : find_causes(network)) EXPECT_NE(cause.id, "diffuse");
