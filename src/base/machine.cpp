@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <cstddef>
+#include <cstdlib>
 #include <fstream>
+#include <new>
 #include <string>
 
 #include "base/parallel.h"
@@ -29,5 +32,11 @@ std::string cpu_or_board() {
 }  // namespace
 
 std::string machine_text() { return fmt::format("{}, {}", cpu_or_board(), plural(usable_cores(), "usable core")); }
+
+void require_memory(std::size_t bytes) {
+  void* volatile room = std::malloc(bytes);  // volatile: not optimized away
+  if (room == nullptr) throw std::bad_alloc();
+  std::free(room);
+}
 
 }  // namespace vernier

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/machine.h"
 #include "base/source_places.h"
 #include "base/text.h"
 #include "engines/onnxruntime/error_text.h"
@@ -248,6 +249,9 @@ std::shared_ptr<const Runtime> Runtime::load() {
                 "libonnxruntime.so");
   }
   wait_for_release();
+  // Without memory for its table of operators it ends the process with a signal.
+  constexpr std::size_t kEnvironment = std::size_t{64} << 20U;
+  require_memory(kEnvironment);
   // What it logs as an error comes as a status too, once and in our words.
   runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "vernier", &runtime->env_));
   take_environment();

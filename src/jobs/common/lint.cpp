@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -25,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
@@ -306,9 +306,7 @@ class Linter {
   /// copy of the weights, the lack of memory is the reason for all that is known. Errors: std::bad_alloc.
   static void require_memory_for(const Model& model) {
     constexpr std::size_t kLeast = std::size_t{256} << 20U;  // more than a session takes without any weights
-    void* volatile room = std::malloc(kLeast + 2 * bytes_beside(model));  // volatile: not optimized away
-    if (room == nullptr) throw std::bad_alloc();
-    std::free(room);
+    require_memory(kLeast + 2 * bytes_beside(model));
   }
 
   /// Null: inputs that nobody can make up. Errors: those of samples that were given.
