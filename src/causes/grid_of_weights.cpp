@@ -139,7 +139,7 @@ Finding weight_outliers(const LayerFacts& layer) {
             fmt::format("the weights of {:.0f} % of its output channels fall below {:.0f} dB. A few large weights set "
                         "a scale that is too coarse for the rest.",
                         100 * share, db_of(bad_noise(*weight))),
-            {"split-channels", "range", "round-weights"});
+            {"split-channels", "equalize", "range", "round-weights"});
 }
 
 Finding bias_shift(const LayerFacts& layer) {

@@ -62,6 +62,7 @@ std::string group_text(const CauseGroup& group, const LayerNames& names, const T
   if (const std::string damage = damage_of(group); !damage.empty()) head += ", " + damage;
   if (group.mended != nullptr) {
     head += "; repaired by " + group.mended->id;
+    if (group.reached < group.layers.size()) head += fmt::format(" in {} of them", group.reached);
   } else if (!group.repairs.empty()) {
     head += fmt::format("; repairs: {}", fmt::join(group.repairs, ", "));
   }
@@ -248,6 +249,14 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
   for (CauseGroup& group : groups) {
     group.lesser = lesser[group.first->id].size();
     group.mended = repair_of(*report.explanation, *group.first);
+    if (group.mended == nullptr) continue;
+    std::erase(group.of_some, group.mended->id);
+    std::set<std::string> reached;
+    for (const RepairTried& tried : report.explanation->repairs) {
+      if (tried.accepted && tried.id == group.mended->id) reached.insert(tried.layers.begin(), tried.layers.end());
+    }
+    group.reached = static_cast<std::size_t>(
+        std::ranges::count_if(group.layers, [&](const std::string& layer) { return reached.contains(layer); }));
   }
   return groups;
 }

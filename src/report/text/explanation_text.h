@@ -23,6 +23,7 @@ struct CauseGroup {
   std::vector<std::string> repairs;     // that answer it at each of the layers
   std::vector<std::string> of_some;     // and those that do so at some
   const RepairTried* mended = nullptr;  // the accepted repair of the first layer that answers it
+  std::size_t reached = 0;              // layers of the group that accepted ones of this kind change
   std::size_t lesser = 0;               // layers that have it behind a surer cause
 };
 

@@ -124,6 +124,8 @@ TEST(GridOfWeights, ChannelsThatOneLargeWeightSpoils) {
   LayerFacts facts = with_weight(weight, 1);
   facts.inputs[0].grid->scale = {0.01F, 0.01F, 0.01F, 0.01F};
   EXPECT_EQ(first_cause(facts), "weight-outliers");
+  EXPECT_EQ(causes_of(facts).front().repairs,
+            (std::vector<std::string>{"split-channels", "equalize", "range", "round-weights", "keep-high"}));
   facts.inputs[0].weight_noise[0] = 1e-3;
   EXPECT_EQ(first_cause(facts), "") << "30 dB are kept";
   // One step for channels of very different size spoils the small ones as well.

@@ -99,8 +99,15 @@ TEST(ExplanationText, NamesTheRepairOfACause) {
   const std::vector<CauseGroup> groups = cause_groups(report);
   EXPECT_TRUE(cause_sentence(groups.front()).ends_with(" Repaired by weight-grid. 1 more layer has the same cause."))
       << cause_sentence(groups.front());
-  EXPECT_NE(explanation_section(report, {}).find("repaired by weight-grid"), std::string::npos)
+  EXPECT_NE(explanation_section(report, {}).find("repaired by weight-grid; at some of them: keep-high\n"),
+            std::string::npos)
       << explanation_section(report, {});
+  // It is not offered again at the layer that it left alone.
+  report.explanation->repairs.front().layers = {"a"};
+  EXPECT_NE(explanation_section(report, {}).find("repaired by weight-grid in 1 of them; at some of them: keep-high\n"),
+            std::string::npos)
+      << explanation_section(report, {});
+  report.explanation->repairs.front().layers = {"b", "a"};
 
   // Before the repairs no output was finite: no layer had a share.
   report.layers.resize(2);
