@@ -80,6 +80,7 @@ class Job:
         self.files = {str(path.relative_to(folder)): content(path) for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", JOBS)
 def test_nothing_is_decided_by_the_words_of_a_note(name, request, tmp_path):
     program, other = (str(pathlib.Path(request.config.getoption(option)).resolve()) for option in ("--program", "--other"))

@@ -5,6 +5,7 @@ import drive
 import models
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", models.MODELS)
 def test_every_job_ends(name, tmp_path):
     inputs = tmp_path / "in"

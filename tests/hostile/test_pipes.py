@@ -41,6 +41,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_pipe_is_refused(name, tmp_path):
     inputs = tmp_path / "in"

@@ -36,6 +36,7 @@ def copies(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.sampled
 @needs_kernel
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_a_notebook_runs(path, copies):
