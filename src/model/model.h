@@ -35,6 +35,7 @@ struct Model {
   onnx::ModelProto proto;
   /// The bytes of those stubs, by initializer name; names are unique over all subgraphs.
   std::map<std::string, Tensor> weights;
+  std::vector<std::string> repeated_names;        // of the file, each of which several nodes had
   std::filesystem::path path;                     // or the name of a model in memory
   std::string sha256;                             // of the file, and of its external data
   std::vector<std::filesystem::path> data_files;  // that weights were read from; mapped as long as these live

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/model.h"
+
 namespace vernier {
 namespace {
 
@@ -102,6 +104,17 @@ std::vector<std::pair<std::string, std::string>> fix_names(onnx::ModelProto& pro
   AllRenames renamed;
   name_tensors(graph, {}, /*main=*/true, tensors, renamed);
   return renamed;
+}
+
+std::vector<std::string> repeated_names(const onnx::ModelProto& proto) {
+  std::vector<std::string> repeated;
+  for_each_graph(proto.graph(), [&](const onnx::GraphProto& graph) {
+    std::map<std::string, int> counts;
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!node.name().empty() && ++counts[node.name()] == 2) repeated.push_back(node.name());
+    }
+  });
+  return repeated;
 }
 
 }  // namespace vernier

@@ -14,4 +14,7 @@ namespace vernier {
 /// Returns tensors with a new name, and that name.
 std::vector<std::pair<std::string, std::string>> fix_names(onnx::ModelProto& proto);
 
+/// Each name that several nodes of one graph have, the main graph or a body.
+std::vector<std::string> repeated_names(const onnx::ModelProto& proto);
+
 }  // namespace vernier

@@ -326,6 +326,31 @@ def test_what_onnx_does_not_allow_is_told_by_the_library_too(tmp_path):
     assert ("invalid-node", broken) in [(finding["rule"], finding["node"]) for finding in placed["findings"]]
 
 
+def test_two_nodes_of_one_name_are_refused_by_onnxruntime_alone(tmp_path):
+    small_network(tmp_path)
+    vernier("convert", "float.onnx", "--int8", "--data", "x.npz", "-o", "int8.onnx", folder=tmp_path)
+    model = onnx.load(tmp_path / "int8.onnx")
+    model.graph.node[0].name = model.graph.node[1].name
+    onnx.save(model, tmp_path / "int8.onnx")
+    with pytest.raises(Exception, match="same node name"):
+        onnxruntime.InferenceSession(tmp_path / "int8.onnx")
+    both = ["float.onnx", "int8.onnx", "--data", "x.npz", "--json"]
+    wanted = ("invalid-node", model.graph.node[1].name)
+    for option in ("--target", "--on"):
+        verdict = json.loads(vernier("verify", *both, option, "onnxruntime", folder=tmp_path, codes=(1,)).stdout)
+        assert verdict["outcome"] == "refused"
+        assert wanted in [(defect["kind"], defect["node"]) for defect in verdict["defects"]]
+    elsewhere = json.loads(vernier("verify", *both, folder=tmp_path).stdout)
+    assert wanted in [(defect["kind"], defect["node"]) for defect in elsewhere["defects"]] and elsewhere["outcome"] != "refused"
+    assert json.loads(vernier("debug", "loss", *both, "--target", "onnxruntime", folder=tmp_path, codes=(1,)).stdout)["defects"]
+    placed = ["check", "placement", "int8.onnx", "--json", "--target"]
+    found = json.loads(vernier(*placed, "onnxruntime", folder=tmp_path, codes=(1,)).stdout)
+    assert wanted in [(finding["rule"], finding["node"]) for finding in found["findings"]]
+    vernier(*placed, "tensorrt", folder=tmp_path)
+    vernier("convert", "int8.onnx", "-o", "named.onnx", folder=tmp_path)
+    onnxruntime.InferenceSession(tmp_path / "named.onnx")
+
+
 def pooled_clip(folder):
     b = networks.Builder(56)
     b.conv("x", "first", 3, 16)

@@ -1,9 +1,12 @@
 #include "jobs/common/invalid_nodes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
 
+#include "base/text.h"
 #include "model/contents.h"
 #include "vernier/lint.h"
 #include "vernier/onnx_model.h"
@@ -31,6 +34,16 @@ std::vector<FoundDefect> invalid_nodes(const std::shared_ptr<const Model>& model
                        "all that is wrong with the file: ‹vernier check lint MODEL›", /*refused=*/true});
   }
   return defects;
+}
+
+std::vector<FoundDefect> repeated_names(const Model& file, bool refused) {
+  if (file.repeated_names.empty()) return {};
+  const std::string& name = file.repeated_names.front();
+  const std::size_t others = file.repeated_names.size() - 1;
+  return {{"invalid-node", name,
+           fmt::format("several nodes are named '{}'{}: ONNX Runtime refuses the file", printable(name),
+                       others == 0 ? "" : fmt::format(", and so for {}", plural(others, "more name"))),
+           "‹vernier convert MODEL -o OUT› writes a name of its own for each node", refused}};
 }
 
 }  // namespace vernier

@@ -18,4 +18,8 @@ std::vector<FoundDefect> invalid_nodes(const std::shared_ptr<const Model>& model
                                        const std::vector<std::filesystem::path>& custom_operators,
                                        const JobSinks& sinks);
 
+/// A name that several nodes of one graph have in the file that was read. ONNX Runtime refuses it (1.31.1), others do
+/// not; `refused`: it is for ONNX Runtime.
+std::vector<FoundDefect> repeated_names(const Model& file, bool refused);
+
 }  // namespace vernier

@@ -120,8 +120,12 @@ std::vector<PlacementFinding> refused_places(const std::shared_ptr<const Model>&
       findings.push_back(
           {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure)});
   }
-  if (!findings.empty() || options.checked) return findings;
-  for (FoundDefect& defect : invalid_nodes(given, options.custom_operators, sinks)) {
+  std::vector<FoundDefect> defects;
+  if (options.target == Target::OnnxRuntime) defects = repeated_names(*given, /*refused=*/true);
+  if (findings.empty() && !options.checked) {
+    std::ranges::move(invalid_nodes(given, options.custom_operators, sinks), std::back_inserter(defects));
+  }
+  for (FoundDefect& defect : defects) {
     findings.push_back(
         {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure)});
   }
