@@ -125,6 +125,29 @@ def test_the_right_file_has_no_defect(trait, kind, tmp_path):
     assert not kinds & {"other-operator", "weight-scale", "other-values", "lost-layer"}, done.stdout
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_mask_with_another_limit_is_not_named_beside_a_wrong_constant(kind, tmp_path):
+    """Converters write -1e4 for -1e9: both leave no probability."""
+    def attention(limit, times):
+        b = Builder(431, 18)
+        b.add("MatMul", ["x", b.constant("keys", b.normal(WIDTH, 8) * np.float32(0.3))], "scores")
+        mask = np.triu(np.full((ROWS, 8), limit, np.float32), 3)
+        b.add("Softmax", [b.add("Add", ["scores", b.constant("mask", mask)], "masked")], "p", axis=-1)
+        b.add("MatMul", ["p", b.constant("values", b.normal(8, WIDTH))], "mixed")
+        scale = np.float32([times if i == 3 else 1 for i in range(WIDTH)])
+        b.add("Mul", ["mixed", b.constant("scale", scale * b.normal(WIDTH))], "scaled")
+        b.add("MatMul", ["scaled", b.constant("last", b.normal(WIDTH, 6) * np.float32(0.25))], "y")
+        return b.model([("x", FLOAT, [ROWS, WIDTH])], [("y", FLOAT, [ROWS, 6])])
+
+    onnx.save(attention(-1e9, 1), tmp_path / "float.onnx")
+    onnx.save(attention(-1e4, 8), tmp_path / "other.onnx")
+    np.savez(tmp_path / "x.npz", x=Builder(423).normal(12, ROWS, WIDTH))
+    vernier(*FORMATS[kind], "other.onnx", "--data", "x.npz", "-o", "typed.onnx", folder=tmp_path)
+    done = vernier("verify", "float.onnx", "typed.onnx", "--data", "x.npz", "--min-sqnr", "25", "--json", folder=tmp_path, codes=(1,))
+    defects = json.loads(done.stdout).get("defects", [])
+    assert [(defect["kind"], defect["node"]) for defect in defects] == [("other-operator", "scaled")], defects
+
+
 def test_no_figure_without_rounding_is_that_of_an_overflow(tmp_path):
     """Squares of the largest row overflow in FP16."""
     def squares(wrong):

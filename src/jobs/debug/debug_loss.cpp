@@ -275,6 +275,14 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
                           node = *other.instead;
                       }
                       return noise.left_in(std::move(changed));
+                    },
+                    [&](const std::vector<const OtherLayer*>& mended) {
+                      Model changed = with_float_values(simulated, values, nothing);
+                      for (const OtherLayer* other : mended) {
+                        onnx::GraphProto* owner = owner_of_initializer(changed, other->constant);
+                        if (owner != nullptr) set_initializer(changed, *owner, other->constant, *other->values);
+                      }
+                      return noise.of(std::move(changed)) <= noise_of_db(kSameDb);
                     }};
   const LayerMatches all = match_everything(subject, simulated.model);
   auto of_all = errors_with(all.pairs, nothing);
@@ -292,11 +300,15 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   const std::vector<GridLoss> with_masks = grids;
   leave_out_masks(whole, simulated, with_float_values(simulated, values, nothing), masks, grids);
   std::vector<QuantizerLoss> losses = report.quantizers;
+  std::map<std::size_t, Coverage> wide_scales;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i].weight) {
       const auto weight = file.weights.found.find(read_name(quantized[i].output));
-      if (weight != file.weights.found.end())
-        losses[i].coverage = coverage_of_channels(quantized[i].params, weight->second.values);
+      if (weight == file.weights.found.end()) continue;
+      const auto coverage = coverage_of_channels(quantized[i].params, weight->second.values);
+      if (!coverage) continue;
+      losses[i].coverage = coverage->middle;
+      if (coverage->wide > 0) wide_scales.emplace(i, *coverage);
       continue;
     }
     losses[i] = with_loss(losses[i], quantized[i].params, grids[i]);
@@ -308,7 +320,7 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
   const bool output_is_lost = std::ranges::any_of(
       report.figures.outputs, [](const OutputFigure& output) { return !(output.sqnr_db >= kLostOutputDb); });
   std::vector<FoundDefect> pairs =
-      find_lost_pairs(subject, simulated, values, grids, losses, other.behind, output_is_lost);
+      find_lost_pairs(subject, simulated, values, grids, losses, wide_scales, other.behind, output_is_lost);
   std::erase_if(pairs, [&](const FoundDefect& pair) {
     const auto quantizer = std::ranges::find(losses, pair.node, &node_of_pair);
     const bool weight = quantizer != losses.end() && quantizer->weight;
@@ -467,6 +479,7 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   if (!options.checked && std::ranges::none_of(report.defects, &FoundDefect::refused)) {
     merge_defects(report.defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }
+  if (options.target == Target::OnnxRuntime) merge_defects(report.defects, repeated_names(*read, /*refused=*/true));
   try {
     measure_loss(typed, options, sinks, report);
   } catch (const Error& error) {

@@ -246,6 +246,7 @@ std::vector<FoundDefect> without_followers(const SimulatedFile& file, std::map<s
 
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
+                                         const std::map<std::size_t, Coverage>& wide_scales,
                                          const std::set<std::string>& skipped, bool output_is_lost) {
   const auto none = [](std::size_t) { return false; };
   const Model in_float = with_float_values(file, values, none);
@@ -265,8 +266,8 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
   std::set<std::size_t> weights;  // of which all values are known
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const bool few_levels = is_integer(rows[i].format) && bits_of(rows[i].format) <= 8;
-    if (rows[i].weight && rows[i].sqnr_db && few_levels && has_far_too_large_scale(rows[i]) &&
-        *rows[i].sqnr_db >= kLostLayerDb) {
+    const bool far = has_far_too_large_scale(rows[i]) && rows[i].sqnr_db.value_or(0) >= kLostLayerDb;
+    if (rows[i].weight && rows[i].sqnr_db && few_levels && (far || wide_scales.contains(i))) {
       lossy.emplace_back(*rows[i].sqnr_db, i);
       weights.insert(i);
     }
@@ -313,8 +314,9 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     const bool fine = !shown && gain.second >= kMendedDb && sqnr_db(all.at(gain.first).pooled) >= kDamagedByWidthDb;
     if (!shown && gain.second < (fine ? kGain : kMendedDb)) continue;
     const bool scaled_down = can_scale_down(file, file.quantized[pair]);
-    PairReason reason =
-        starves ? reason_of(starved.at(pair), cure_of_few_levels(scaled_down)) : reason_of_loss(own, scaled_down);
+    PairReason reason = starves                      ? reason_of(starved.at(pair), cure_of_few_levels(scaled_down))
+                        : wide_scales.contains(pair) ? reason_of_some(wide_scales.at(pair), own.block > 0)
+                                                     : reason_of_loss(own, scaled_down);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;
       reason.why = fmt::format(

@@ -10,6 +10,7 @@
 
 #include "analysis/quantizer_loss.h"
 #include "analysis/subject.h"
+#include "jobs/debug/pair_reasons.h"
 #include "jobs/verify/exact_network.h"
 #include "plan/simulate_typed.h"
 #include "vernier/note.h"
@@ -26,15 +27,16 @@ inline constexpr std::size_t kMostLostPairs = 32;
 /// with a scale of its own, or whose range is 3.5 times as wide as its values, and that alone makes a quarter of an
 /// output's noise and leaves it less than 30 dB; less than 40 dB if nothing explains the width (unexplained_widths())
 /// and the range of the samples gains 6 dB. One for each weight in 8 bits or fewer whose scales are 3.5 times as large
-/// as its values need, with the same share, if it leaves an output less than 40 dB. One for each that is narrow beside
-/// the others (narrow_beside_others()) or open below (open_below()), in any format, if an output of the file gains
-/// 2 dB once it fits, or 10 dB if it has 40. If `output_is_lost`, one for each that starves (find_starved_pairs()) and
-/// alone leaves an output less than 20 dB: "starved-channels" where whole channels do. `losses`: by measure_grids() on
-/// exact values, in the order of `file.quantized`, as are `rows`. `skipped`: tensors of the file whose values are not
-/// those of the float model. Cost: a plain run of the subject's samples for each pair that loses that much, two for
-/// each that is too wide or too narrow, and five more.
+/// as its values need, or some of them are (`wide_scales`, by pair), with the same share, if it leaves an output less
+/// than 40 dB. One for each that is narrow beside the others (narrow_beside_others()) or open below (open_below()), in
+/// any format, if an output of the file gains 2 dB once it fits, or 10 dB if it has 40. If `output_is_lost`, one for
+/// each that starves (find_starved_pairs()) and alone leaves an output less than 20 dB: "starved-channels" where whole
+/// channels do. `losses`: by measure_grids() on exact values, in the order of `file.quantized`, as are `rows`.
+/// `skipped`: tensors of the file whose values are not those of the float model. Cost: a plain run of the subject's
+/// samples for each pair that loses that much, two for each that is too wide or too narrow, and five more.
 std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const SimulatedFile& file, const FloatValues& values,
                                          const std::vector<GridLoss>& losses, const std::vector<QuantizerLoss>& rows,
+                                         const std::map<std::size_t, Coverage>& wide_scales,
                                          const std::set<std::string>& skipped, bool output_is_lost);
 
 /// Of a file without defects whose output has less than 30 dB: at most three pairs of activations, each with the gain

@@ -395,7 +395,14 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
   constexpr std::size_t kMostAsked = 16;
   constexpr double kMostLeft = 0.5;  // of the outputs' noise, where the layer itself shows little
   std::size_t asked_of_same = 0;
-  std::set<std::string> named;
+  struct Named {
+    std::size_t match;
+    OtherLayer other;
+    Nodes nodes;
+    std::optional<double> left;
+    bool same;
+  };
+  std::vector<Named> all_named;
   std::set<std::string> read;  // by layers that are named
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
@@ -421,23 +428,37 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
       left = asked.left_with(*other);
       if (!left || !(*left <= (same ? kMostLeft : other->most_left))) continue;
     }
-    const Difference& difference = other->difference;
-    const Layer* layer = matches.layers[i];
-    found.layers.insert(matches.pairs[i].low);
-    for (const onnx::NodeProto* node : nodes) {
-      found.layers.insert(node->output().begin(), node->output().end());
-      read.insert(node->input().begin(), node->input().end());
+    for (const onnx::NodeProto* node : nodes) read.insert(node->input().begin(), node->input().end());
+    all_named.push_back({i, *other, nodes, left, same});
+  }
+  // One that was changed on purpose, as a mask is, does nothing beside one that was not.
+  const auto is_harmless = [&](const Named& one) {
+    std::vector<const OtherLayer*> others;
+    for (const Named& each : all_named) {
+      if (&each != &one && each.other.values) others.push_back(&each.other);
     }
-    if (!named.insert(difference.node + '\n' + difference.text).second) continue;
+    return one.other.values && !one.same && !others.empty() && asked.agree_with(others);
+  };
+  std::vector<bool> harmless;
+  for (const Named& one : all_named) harmless.push_back(is_harmless(one));
+  std::set<std::string> named;
+  for (std::size_t k = 0; k < all_named.size(); ++k) {
+    const auto& [i, other, nodes, left, same] = all_named[k];
+    const Difference& difference = other.difference;
+    const Layer* layer = matches.layers[i];
+    std::set<std::string>& made = harmless[k] ? found.layers : found.behind;
+    made.insert(matches.pairs[i].low);
+    for (const onnx::NodeProto* node : nodes) made.insert(node->output().begin(), node->output().end());
+    if (harmless[k] || !named.insert(difference.node + '\n' + difference.text).second) continue;
     found.defects.push_back(
         {"other-operator", difference.node,
          same ? fmt::format("{}. With the float model's value, the outputs gain {:.1f} dB", difference.text,
                             -10 * std::log10(*left))
               : fmt::format("{}. Without any rounding, '{}' has an SQNR of {:.1f} dB on exact inputs", difference.text,
                             printable(layer == nullptr ? matches.pairs[i].ref : layer->name), sqnr_db(*exact[i])),
-         other->cure});
+         other.cure});
   }
-  found.behind = found.layers;
+  found.layers.insert(found.behind.begin(), found.behind.end());
   for (const onnx::NodeProto& node : file.model.proto.graph().node()) {
     const auto reads = [&](const std::string& input) { return found.behind.contains(input); };
     if (std::ranges::any_of(node.input(), reads)) found.behind.insert(node.output().begin(), node.output().end());

@@ -30,6 +30,8 @@ struct Asked {
   /// What is left of the noise of the file's outputs with the values of the float model in the place of what the layer
   /// has. Above 1: the file has others to correct what its roundings do. Nullopt: the file has no such constant.
   std::function<std::optional<double>(const OtherLayer&)> left_with;
+  /// As outputs_agree(), with the values of the float model in these constants.
+  std::function<bool(const std::vector<const OtherLayer*>&)> agree_with;
 };
 
 /// `matches`: with nodes that move values, and outputs that no layer makes (these without a layer). `exact`: for each
@@ -37,8 +39,9 @@ struct Asked {
 /// A layer that keeps less than 30 dB there computes something else; the nodes of both files between matched tensors
 /// are compared to name what: operators, attributes, what they read and in which order, constants, biases. `skipped`:
 /// tensors of the file whose values are scaled on purpose, by the constant that a layer reads. Where outputs agree,
-/// only operators and attributes are a finding. A layer whose difference is not found is not named. Of a layer that
-/// keeps more, constants and numbers in attributes are a finding if they make most of the noise of the outputs.
+/// only operators and attributes are a finding; of several constants, those that outputs disagree without. A layer
+/// whose difference is not found is not named. Of a layer that keeps more, constants and numbers in attributes are a
+/// finding if they make most of the noise of the outputs.
 OtherOperators find_other_operators(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights,
                                     const LayerMatches& matches, const std::vector<std::optional<ErrorStats>>& exact,
                                     const std::set<std::string>& skipped, const Asked& asked);

@@ -49,7 +49,7 @@ QuantizerLoss with_loss(QuantizerLoss row, const QuantParams& params, const Grid
   return row;
 }
 
-std::optional<double> coverage_of_channels(const QuantParams& params, const Tensor& values) {
+std::optional<Coverage> coverage_of_channels(const QuantParams& params, const Tensor& values) {
   if (!is_integer(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
   std::vector<std::pair<float, float>> ends;
   for (std::size_t c = 0; c < params.scale.size(); ++c) ends.push_back(ends_of(params, c));
@@ -67,7 +67,14 @@ std::optional<double> coverage_of_channels(const QuantParams& params, const Tens
   if (covered.empty()) return std::nullopt;
   const auto middle = covered.begin() + static_cast<std::ptrdiff_t>(covered.size() / 2);
   std::ranges::nth_element(covered, middle);
-  return *middle;
+  Coverage found{.middle = *middle, .scales = covered.size()};
+  for (std::size_t c = 0; c < needed.size(); ++c) {
+    if (!(needed[c] > 0) || needed[c] * kFarTooWide * std::max(1.0, found.middle) > 1) continue;
+    if (found.wide++ > 0) continue;
+    found.first = c;
+    found.times = 1 / needed[c];
+  }
+  return found;
 }
 
 bool has_far_too_large_scale(const QuantizerLoss& pair) { return pair.coverage && *pair.coverage >= kFarTooWide; }
@@ -86,6 +93,16 @@ std::string cure_of_few_levels(bool scaled_down) {
   return scaled_down
              ? "keep the layer in a higher format, or run ‹vernier fix›, which scales its large channels down (smooth)"
              : "keep the layer in a higher format";
+}
+
+PairReason reason_of_some(const Coverage& coverage, bool blocks) {
+  return {fmt::format("the scale of {} {} is {:.3g} times as large as its values need{}", blocks ? "block" : "channel",
+                      coverage.first, coverage.times,
+                      coverage.wide == 1
+                          ? std::string()
+                          : fmt::format(", and {} of {} scales are too large", coverage.wide, coverage.scales)),
+          fmt::format("store the weight again with a scale for the largest value in each {}",
+                      blocks ? "block" : "channel")};
 }
 
 PairReason reason_of_loss(const QuantizerLoss& pair, bool scaled_down) {

@@ -18,9 +18,15 @@ std::size_t codes_in(Format format);
 /// `row` with the figures of `loss`; of a loss without values (count 0) none.
 QuantizerLoss with_loss(QuantizerLoss row, const QuantParams& params, const GridLoss& loss);
 
-/// How many times as wide as the values of a weight its grid is, in the middle of its channels or blocks. Nothing of
-/// float formats, whose steps grow with values.
-std::optional<double> coverage_of_channels(const QuantParams& params, const Tensor& values);
+/// How many times as wide as the values of a weight its grid is.
+struct Coverage {
+  double middle = 0;                 // of its channels or blocks
+  std::size_t scales = 0, wide = 0;  // that values need, and that are far too large where the middle one is not
+  std::size_t first = 0;             // of these
+  double times = 0;                  // of the first
+};
+/// Nothing of float formats, whose steps grow with values.
+std::optional<Coverage> coverage_of_channels(const QuantParams& params, const Tensor& values);
 
 /// Two bits of the pair's format are unused.
 bool has_far_too_large_scale(const QuantizerLoss& pair);
@@ -33,6 +39,8 @@ inline const std::string& node_of_pair(const QuantizerLoss& pair) {
 struct PairReason {
   std::string why, cure;
 };
+/// Of a weight with some scales that are far too large.
+PairReason reason_of_some(const Coverage& coverage, bool blocks);
 /// Why it loses what `pair` says. `scaled_down`: as of can_scale_down().
 PairReason reason_of_loss(const QuantizerLoss& pair, bool scaled_down);
 
