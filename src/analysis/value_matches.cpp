@@ -193,8 +193,11 @@ void ValueMatches::add_alike(LayerMatches& matches) {
     return std::pair(one.db, made != nullptr && made->op_type() == layers_.at(one.ref)->op_type);
   };
   std::ranges::stable_sort(found, [&](const Alike& a, const Alike& b) { return rank(a) > rank(b); });
+  const std::map<std::string, std::string> outputs = named_outputs();
   for (const Alike& one : found) {
     if (known.refs.contains(one.ref) || known.lows.contains(one.low)) continue;
+    const auto output = outputs.find(one.low);
+    if (output != outputs.end() && output->second != one.ref && may_stand_for(output->second, one.low)) continue;
     known.refs.insert(one.ref);
     known.lows.insert(one.low);
     add(matches, one.ref, one.low);
@@ -202,8 +205,8 @@ void ValueMatches::add_alike(LayerMatches& matches) {
 }
 
 /// Outputs of the network are what their names say, whatever computes them.
-void ValueMatches::add_outputs(LayerMatches& matches) const {
-  const Known known(matches);
+std::map<std::string, std::string> ValueMatches::named_outputs() const {
+  std::map<std::string, std::string> found;
   for (const onnx::ValueInfoProto& output : graph_.model().proto.graph().output()) {
     const std::string& name = output.name();
     // Not behind copies, or the Cast of a half file.
@@ -213,8 +216,16 @@ void ValueMatches::add_outputs(LayerMatches& matches) const {
       ref = made->second->input(0);
       made = ref_made_.find(ref);
     }
-    if (known.refs.contains(ref) || known.lows.contains(low)) continue;
-    if (layers_.contains(ref) && may_stand_for(ref, low)) add(matches, ref, low);
+    if (layers_.contains(ref)) found.emplace(low, ref);
+  }
+  return found;
+}
+
+void ValueMatches::add_outputs(LayerMatches& matches) const {
+  const Known known(matches);
+  for (const auto& [low, ref] : named_outputs()) {
+    if (known.refs.contains(ref) || known.lows.contains(low) || !may_stand_for(ref, low)) continue;
+    add(matches, ref, low);
   }
 }
 

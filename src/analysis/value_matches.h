@@ -70,6 +70,8 @@ class ValueMatches {
   Values values_in(const Model& model, const std::vector<std::string>& tensors);
   const Values& of_float_model();
   Model on_float_values(const std::vector<Match>& pairs) const;
+  /// Layers of the float model that outputs of the file are named after, by what makes them there.
+  std::map<std::string, std::string> named_outputs() const;
   void add_outputs(LayerMatches& matches) const;
   /// Adds what agrees on the values of what is matched already.
   void add_alike(LayerMatches& matches);
