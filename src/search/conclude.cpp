@@ -33,7 +33,7 @@ void conclude_trials(TrialLog& log, MinimalResult& result) {
     result.notes.push_back({"not-monotone", {{"kept", failing.size()}}});
     if (flips(failing, log, result.notes) ||
         (result.kept != failing && log.recorded(result.kept) && flips(result.kept, log, result.notes))) {
-      result.end = SearchEnd::Unstable;
+      result.make_unstable();
     }
   }
   for (const auto& [verdict, name] : std::array<std::pair<Verdict, const char*>, 3>{

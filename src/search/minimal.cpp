@@ -303,8 +303,7 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
   const CertificateCheck check =
       check_certificate(items.size(), result.kept, result.certificate, trials, items, options.borders);
   if (check.valid()) return result;
-  result.end = SearchEnd::Unstable;
-  result.certificate.complete = false;
+  result.make_unstable();
   result.notes.push_back({"certificate-faulty", {{"fault", check.faults.front()}}});
   return result;
 }

@@ -92,6 +92,12 @@ struct MinimalResult {
   std::vector<Note> notes;           // what was observed, in words
   std::vector<std::string> assumed;  // what the answer rests on without having been tested
   std::vector<std::string> proven;   // what was tested
+
+  /// A test had two answers: none of them proves anything.
+  void make_unstable() {
+    end = SearchEnd::Unstable;
+    certificate.complete = false;
+  }
 };
 
 /// Finds a 1-minimal kept set: it passes, and fails without any single one of its items. Not the smallest such set: its

@@ -373,7 +373,7 @@ class KeptSetSearch {
       ++result.trials;
       ++asked;
       if (passes(again) == passed) return true;
-      result.end = SearchEnd::Unstable;
+      result.make_unstable();
       result.notes.push_back({"check-unstable", {{"passed_first", passed}, {"kept", set.size()}}});
       return false;
     };
