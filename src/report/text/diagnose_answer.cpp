@@ -325,14 +325,19 @@ Answer searched(const DiagnoseReport& report) {
       answer.then("The ranges are too narrow for new samples. Calibrate on more samples, or on more typical ones.");
       return answer;
     }
+    const CertificateRow* const row = needed_for_new_samples_alone(kept, *report.requirement);
+    const bool by_bound = row != nullptr || misses_on_new_samples_alone(low, *report.requirement);
+    const std::string on_these =
+        row == nullptr ? measures
+                       : fmt::format("the other layers are enough without '{}', with {}", printable(row->layer),
+                                     metric_text(report.requirement->metric, *row->on_samples, {}));
     answer.then(
-        misses_on_new_samples_alone(low, *report.requirement)
-            ? fmt::format("On these samples {}, but {} cannot show that new ones stay above the limit. Give more "
-                          "samples, or accept less certainty (--claim-confidence).",
-                          measures, plural(report.samples, "sample"))
-            : fmt::format("Every layer is needed in high precision, so low precision gains nothing. Require "
-                          "less ({}), or try another format.",
-                          measures));
+        by_bound ? fmt::format("On these samples {}, but {} cannot show that new ones stay above the limit. Give more "
+                               "samples, or accept less certainty (--claim-confidence).",
+                               on_these, plural(report.samples, "sample"))
+                 : fmt::format("Every layer is needed in high precision, so low precision gains nothing. Require "
+                               "less ({}), or try another format.",
+                               measures));
     say_how_to_train(report, answer);
     return answer;
   }

@@ -90,7 +90,9 @@ bool on_new_samples(const DiagnoseReport& report) {
 }
 
 std::string certified_figure(const DiagnoseReport& report) {
-  if (!on_new_samples(report)) return "result";
+  const bool by_bound = std::ranges::any_of(report.kept->certificate,
+                                            [](const CertificateRow& row) { return row.on_samples.has_value(); });
+  if (!by_bound && !on_new_samples(report)) return "result";
   return fmt::format("bound on new samples ({:g} %)", 100 * report.requirement->confidence);
 }
 

@@ -44,6 +44,15 @@ bool misses_on_new_samples_alone(const RunFigures& run, const Requirement& requi
   return value >= limit && !(above && *above >= limit);
 }
 
+const CertificateRow* needed_for_new_samples_alone(const KeptSetReport& kept, const Requirement& requirement) {
+  if (requirement.metric != Metric::MinSqnrDb && requirement.metric != Metric::MinTop1Agreement) return nullptr;
+  const auto row = std::ranges::find_if(kept.certificate, [&](const CertificateRow& one) {
+    const std::optional<double> limit = requirement.limit_for(one.output);
+    return one.on_samples && limit && *one.on_samples >= *limit;
+  });
+  return row == kept.certificate.end() ? nullptr : &*row;
+}
+
 Answer impossible(const DiagnoseReport& report) {
   Answer answer;
   const RunFigures& best = report.all_high ? *report.all_high : report.reference;

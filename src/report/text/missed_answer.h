@@ -9,6 +9,8 @@ namespace vernier {
 
 /// Whether the figure meets its limit, and only what it exceeds on new samples does not.
 bool misses_on_new_samples_alone(const RunFigures& run, const Requirement& requirement);
+/// The first layer of the certificate without which these samples meet the limit, and new ones may not. Null: none.
+const CertificateRow* needed_for_new_samples_alone(const KeptSetReport& kept, const Requirement& requirement);
 
 /// No choice of layers meets the requirement.
 Answer impossible(const DiagnoseReport& report);

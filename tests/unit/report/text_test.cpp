@@ -434,6 +434,11 @@ TEST(DiagnoseText, SaysWhenNothingIsLeftInTheLowFormat) {
   EXPECT_NE(unwrapped(report_to_text(report, {}))
                 .find("Require less (everything in INT8 with all accepted repairs measures 19.5 dB)"),
             std::string::npos);
+  // Only the bound on new samples needs the last layer.
+  report.kept->certificate = {{.layer = report.layers[0].name, .metric = 18, .on_samples = 45.7}};
+  const std::string by_bound = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(by_bound.find("On these samples the other layers are enough without"), std::string::npos) << by_bound;
+  EXPECT_EQ(by_bound.find("Every layer is needed"), std::string::npos);
 }
 
 TEST(DiagnoseText, ALadderRaisesLayersToFormats) {
