@@ -189,8 +189,17 @@ std::optional<OutputPart> parse_part(const std::string& text) {
       if (!part.end) refuse_slice(text, fmt::format("'{}' is not a slice", item));
     }
   }
-  if (!found) refuse_slice(text, "it slices no axis");
+  if (!found || (part.all_places() && !mask.exists())) refuse_slice(text, "it slices no axis");
   return part;
+}
+
+OutputPart part_of_shape(const OutputPart& part, const Shape& shape) {
+  OutputPart found = settled(part, shape);
+  if (found.all_places() && !found.mask.exists() && !part.all_places()) {
+    refuse_slice(part.name, fmt::format("output '{}' has the shape {}: the slice is all of it", printable(part.output),
+                                        shape_text(shape)));
+  }
+  return found;
 }
 
 OutputPart settled(OutputPart part, const Shape& shape) {

@@ -64,6 +64,9 @@ std::optional<OutputPart> parse_part(const std::string& text);
 /// Errors: Usage when the output has no such axis or place, or the slice no element.
 OutputPart settled(OutputPart part, const Shape& shape);
 
+/// The same of a part that a user names. Errors: Usage also for a slice that is all of the output.
+OutputPart part_of_shape(const OutputPart& part, const Shape& shape);
+
 /// How many places along the axis belong to a part that is settled, in an axis of that length.
 std::int64_t places_of(const OutputPart& part, std::int64_t length);
 

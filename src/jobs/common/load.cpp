@@ -177,7 +177,7 @@ std::vector<OutputPart> parts_named(const Subject& subject, const std::vector<st
     if (!part || std::ranges::find(parts, text, &OutputPart::name) != parts.end()) continue;
     const bool listed = std::ranges::find(options.outputs, text) != options.outputs.end();
     const bool judged = std::ranges::find(subject.judged, part->output) != subject.judged.end();
-    if (listed || judged) parts.push_back(settled(*part, shapes.at(part->output)));
+    if (listed || judged) parts.push_back(part_of_shape(*part, shapes.at(part->output)));
   }
   return parts;
 }
