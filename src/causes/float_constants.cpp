@@ -24,11 +24,12 @@ double step_of(const MaskedRows& rows, Format format) {
 }
 
 std::string what_follows(const LayerFacts& layer, bool to_softmax) {
+  if (layer.op_type == "Mul") return ", and infinity times 0 is NaN";
   if (to_softmax && masks_rows(layer)) {
     return fmt::format(", and {} are fully masked", rows_text(*layer.masked_rows));
   }
   if (to_softmax) return ". The Softmax returns the same zeros unless a whole row is masked";
-  return layer.op_type == "Mul" ? ", and infinity times 0 is NaN" : ". Subtracting two of them returns NaN";
+  return ". Subtracting two of them returns NaN";
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ std::optional<QdqDefect> bad_scale(const Model& file, const NodeMakers& made_by,
                      fmt::format("{} of {} in '{}' are negative: ONNX Runtime computes with them, TensorRT refuses "
                                  "them",
                                  negative, plural(values.size(), "scale"), printable(input)),
-                     "flip the signs of the scale and of its stored values, around the zero point",
+                     "flip the sign of the scale, and those of its stored values if they were made for it",
                      false,
                      /*may_be_meant=*/true,
                      /*refused_by_tensorrt=*/true};
