@@ -137,7 +137,16 @@ std::optional<Cause> of_network(const NetworkFacts& facts, std::span<const Cause
   }
   // As near to equal shares as layers of different size come. Nothing is said where one layer does half of the damage.
   const double spread = facts.depth == 0 ? 0 : std::max(0.2, std::min(0.6, 2.5 / static_cast<double>(facts.depth)));
-  const bool even = facts.depth >= 2 && facts.largest_share > 0 && facts.largest_share < spread;
+  // Errors that add up and grow on their way, and no more: an output far below is the work of something else.
+  constexpr double kMostGrowth = 100;
+  const double sum = static_cast<double>(facts.depth) * facts.worst_own_noise;
+  const bool even = facts.depth >= 2 && facts.largest_share > 0 && facts.largest_share < spread &&
+                    facts.output_noise <= kMostGrowth * sum;
+  const auto has_range = [](const LayerFacts& layer) {
+    const TensorFacts* data = activation_of(layer);
+    return data != nullptr && data->grid && data->grid->block == 0 && is_scaled(layer);
+  };
+  const bool ranges = std::ranges::any_of(facts.layers, has_range);
   if (even && facts.worst_beyond_usual < 1 && !explains_damage(facts, found)) {
     return Cause{"diffuse",
                  {},
@@ -149,7 +158,8 @@ std::optional<Cause> of_network(const NetworkFacts& facts, std::span<const Cause
                  fmt::format("no single layer is bad. Each has only the usual error of its format ({:.1f} dB at "
                              "worst), and the errors of {} add up.",
                              db_of(facts.worst_own_noise), plural(facts.depth, "layer")),
-                 {"bias-correction", "range", "keep-high"}};
+                 ranges ? std::vector<std::string>{"bias-correction", "range", "keep-high"}
+                        : std::vector<std::string>{"keep-high"}};
   }
   return std::nullopt;
 }

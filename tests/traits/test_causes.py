@@ -486,3 +486,19 @@ def test_rows_of_a_right_operand_are_no_places(tmp_path):
     b.add("MatMul", [b.constant("bank", np.abs(b.normal(16, 64))), "x"], "y")
     found, order, _ = causes(b.model([("x", FLOAT, [64, 20])], [("y", FLOAT, [16, 20])]), {"x": data}, tmp_path, "--int8", "--min-sqnr", "90")
     assert "place-outliers" not in order, found
+
+
+@pytest.mark.parametrize("sample", [0, 5, 23])
+def test_an_overflow_of_one_sample_in_many_is_named(sample, tmp_path):
+    b = Builder(71)
+    for name in "xz":
+        b.add("ReduceL2", [name], f"size_{name}", axes=[1])
+    b.add("Mul", ["size_x", "size_z"], "sizes")
+    b.add("ReduceSum", [b.add("Mul", ["x", "z"], "products"), b.constant("axis", np.int64([1]))], "sum")
+    b.add("Div", ["sum", "sizes"], "y")
+    x, z = b.normal(24, 1, 64), b.normal(24, 1, 64)
+    x[sample] *= 40
+    z[sample] = x[sample]
+    model = b.model([("x", FLOAT, ["n", 64]), ("z", FLOAT, ["n", 64])], [("y", FLOAT, ["n", 1])])
+    found, _, report = causes(model, {"x": x, "z": z}, tmp_path, "--fp16")
+    assert "overflow" in found.get("sum", []) and "overflow" in found.get("sizes", []), (found, report["all_low"])

@@ -38,6 +38,14 @@
 namespace vernier {
 namespace {
 
+/// An overflow of one sample in many is looked for where it is.
+std::vector<std::size_t> overflowing_samples(const Experiment& experiment) {
+  std::vector<std::size_t> samples = experiment.few_hard_samples();
+  const std::vector<double>& noise = experiment.all_low().sample_noise;
+  std::erase_if(samples, [&](std::size_t sample) { return sample >= noise.size() || std::isfinite(noise[sample]); });
+  return samples;
+}
+
 class FactFinder {
  public:
   FactFinder(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
@@ -49,7 +57,8 @@ class FactFinder {
         walk_(experiment_.subject().model),
         // Of a sequence the beginning says nothing of the rest: it counts as a whole.
         few_(experiment_.subject(),
-             experiment_.subject().carries.empty() ? samples : experiment_.subject().samples->size()),
+             experiment_.subject().carries.empty() ? samples : experiment_.subject().samples->size(),
+             overflowing_samples(experiment_)),
         subject_(experiment_.subject()) {
     subject_.samples = &few_;
     nodes_ = nodes_by_name(subject_.model.proto.graph());

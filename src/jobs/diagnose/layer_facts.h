@@ -20,7 +20,8 @@ struct MeasuredFacts {
   std::map<std::string, HalvedHistogram> histograms;  // of what the layers read and make, on these
 };
 
-/// Of the layers of `rows`, in their order, on at most `samples` samples, spread evenly.
+/// Of the layers of `rows`, in their order, on at most `samples` samples: spread evenly, and up to half of them those
+/// that make an output infinite or NaN.
 /// Cost: a reference pass with observed tensors, which for formats with a scale is that of probe(). Two more where the
 /// network picks something or has norms (row_facts.h).
 MeasuredFacts measure_facts(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,

@@ -272,8 +272,19 @@ bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& group
   return needs_nothing(report) && !any_loses_signal(report, groups);
 }
 
+/// Whether errors of layers that add up, and grow on their way by 20 dB at most, explain those of all outputs.
+bool adds_up(const DiagnoseReport& report) {
+  constexpr double kMostGrowthDb = 20;
+  double worst = std::numeric_limits<double>::infinity();
+  for (const LayerRow& row : report.layers) worst = std::min(worst, row.own_sqnr_db.value_or(worst));
+  const double least = worst - 10 * std::log10(static_cast<double>(std::max<std::size_t>(report.layers.size(), 1)));
+  return std::ranges::all_of(low_figures(report).outputs, [&](const OutputFigure& output) {
+    return std::isnan(output.sqnr_db) || output.sqnr_db >= least - kMostGrowthDb;
+  });
+}
+
 std::string only_rounding(const DiagnoseReport& report) {
-  if (!report.explanation || needs_nothing(report)) return {};
+  if (!report.explanation || needs_nothing(report) || !adds_up(report)) return {};
   const Explanation& found = *report.explanation;
   if (!found.causes.empty() || found.ordinary.empty()) return {};
   const std::size_t examined = found.examined.size();

@@ -42,6 +42,10 @@ TEST(Causes, NoLayerByItself) {
   NetworkFacts network = of_even_layers(0.05);
   ASSERT_EQ(find_causes(network).size(), 1U);
   EXPECT_EQ(find_causes(network).front().id, "diffuse");
+  EXPECT_EQ(find_causes(network).front().repairs, std::vector<std::string>{"keep-high"}) << "no layer has a range";
+  network.output_noise = 3;
+  EXPECT_TRUE(find_causes(network).empty()) << "more than errors that add up";
+  network.output_noise = 0;
   network.largest_share = 0.5;
   EXPECT_TRUE(find_causes(network).empty());
 }
