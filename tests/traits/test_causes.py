@@ -497,7 +497,7 @@ def test_an_overflow_of_one_sample_in_many_is_named(sample, tmp_path):
     b.add("ReduceSum", [b.add("Mul", ["x", "z"], "products"), b.constant("axis", np.int64([1]))], "sum")
     b.add("Div", ["sum", "sizes"], "y")
     x, z = b.normal(24, 1, 64), b.normal(24, 1, 64)
-    x[sample] *= 40
+    x[sample] *= 50
     z[sample] = x[sample]
     model = b.model([("x", FLOAT, ["n", 64]), ("z", FLOAT, ["n", 64])], [("y", FLOAT, ["n", 1])])
     found, _, report = causes(model, {"x": x, "z": z}, tmp_path, "--fp16")

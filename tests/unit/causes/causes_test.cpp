@@ -64,6 +64,7 @@ TEST(Causes, SamplesThatDidNotCalibrateLoseWhatNoLayerShows) {
   network.needed = true;
   network.depth = 40;
   network.largest_share = 0.05;
+  network.worst_own_noise = 1e-5;
   network.output_noise = 1e-4;
   network.unseen_noise = 3e-4;
   EXPECT_EQ(find_causes(network).front().id, "diffuse");
