@@ -5,7 +5,9 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "causes/cause.h"
 #include "causes/cause_texts.h"

@@ -350,6 +350,20 @@ def test_two_nodes_of_one_name_are_refused_by_onnxruntime_alone(tmp_path):
     onnxruntime.InferenceSession(tmp_path / "named.onnx")
 
 
+def test_a_clipped_weight_is_not_taken_for_an_equalized_one(tmp_path):
+    small_network(tmp_path)
+    vernier("convert", "float.onnx", "--int8", "--data", "x.npz", "--target", "onnxruntime", "-o", "clipped.onnx", folder=tmp_path)
+    model = onnx.load(tmp_path / "clipped.onnx")
+    stored = {t.name: t for t in model.graph.initializer}
+    read = next(node for node in model.graph.node if node.op_type == "DequantizeLinear" and node.input[0].startswith("second.weight"))
+    codes, scale = (numpy_helper.to_array(stored[name]) for name in read.input[:2])
+    stored[read.input[0]].CopyFrom(numpy_helper.from_array(np.clip(codes.astype(np.int32) * 6, -127, 127).astype(codes.dtype), read.input[0]))
+    stored[read.input[1]].CopyFrom(numpy_helper.from_array(scale / np.float32(6), read.input[1]))
+    onnx.save(model, tmp_path / "clipped.onnx")
+    _, _, notes = taken_over("clipped.onnx", tmp_path)
+    assert not any("as after equalization" in note for note in notes), notes
+
+
 def pooled_clip(folder):
     b = networks.Builder(56)
     b.conv("x", "first", 3, 16)
