@@ -179,12 +179,11 @@ Finding overflow_read(const LayerFacts& layer) {
     if (input.constant || input.mask || most <= limit) continue;
     const std::string made =
         input.maker.empty() || input.maker == input.name ? "" : " (from '" + printable(input.maker) + "')";
-    return of(
-        layer, input.name, 0.9, {{"largest magnitude", most, ""}, {"largest of the format", limit, ""}},
-        fmt::format("its input '{}'{} reaches {:.4g}, beyond the {} limit of {:g}. Unless a repair scales it, the "
-                    "tensor has to stay in FP32 for every layer that reads it.",
-                    printable(input.name), made, most, format_title(layer.format), limit),
-        {});
+    return of(layer, input.name, 0.9, {{"largest magnitude", most, ""}, {"largest of the format", limit, ""}},
+              fmt::format("its input '{}'{} reaches {:.4g}, beyond the {} limit of {:g}. Each layer that reads it gets "
+                          "infinity, unless the tensor stays in FP32 or a repair scales it.",
+                          printable(input.name), made, most, format_title(layer.format), limit),
+              {});
   }
   return {};
 }
