@@ -175,3 +175,36 @@ def test_a_float32_difference_of_rounded_values_is_not_blamed(half, shift, tmp_p
     np.savez(tmp_path / "x.npz", x=np.random.default_rng(953).standard_normal((4, 4, 16)).astype(np.float32))
     done = vernier("debug", "loss", "float.onnx", "half.onnx", "--data", "x.npz", "--json", folder=tmp_path, codes=(0,))
     assert json.loads(done.stdout)["defects"] == []
+
+
+def reads(kind, values):
+    """A quantized file whose inputs `past` and `seen` have other types than those of its float model: `past` is `kind`."""
+    b = Builder(955, 21)
+    names = {"past": "past", "seen": "seen"}
+    if values:
+        names["past"] = b.add("Cast", ["past"], "past.float", to=FLOAT)
+        names["seen"] = b.add("Cast", ["seen"], "seen.bool", to=TensorProto.BOOL)
+    joined = b.add("Concat", [names["past"], "x"], "joined", axis=0)
+    if values:
+        scale, zero = b.constant("scale", np.float32(0.03)), b.constant("zero", np.int8(0))
+        joined = b.add("DequantizeLinear", [b.add("QuantizeLinear", [joined, scale, zero], "codes"), scale, zero], "rounded")
+    b.add("MatMul", [joined, b.constant("w", Builder(956).normal(16, 8) / np.float32(4))], "product")
+    b.add("Where", [names["seen"], "product", b.constant("none", np.float32(0))], "y")
+    model = b.model([("past", kind, [4, 16]), ("x", FLOAT, [2, 16]), ("seen", TensorProto.INT32 if values else TensorProto.BOOL, [6, 1])],
+                    [("y", FLOAT, [6, 8])])
+    model.ir_version = 10
+    return model
+
+
+@pytest.mark.parametrize("on", [[], ["--on", "onnxruntime"], ["--target", "onnxruntime"]])
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE, TensorProto.FLOAT8E4M3FN])
+def test_onnx_runtime_is_fed_the_types_that_the_file_reads(kind, on, tmp_path):
+    """A cache in FP16, and a mask of integers: samples of the float model do not have these types."""
+    onnx.save(reads(FLOAT, False), tmp_path / "float.onnx")
+    onnx.save(reads(kind, True), tmp_path / "file.onnx")
+    b = Builder(957)
+    np.savez(tmp_path / "data.npz", past=b.normal(4, 4, 16), x=b.normal(4, 2, 16), seen=b.random.random((4, 6, 1)) < 0.8)
+    done = vernier("verify", "float.onnx", "file.onnx", "--data", "data.npz", "--min-sqnr", "20", *on, "--json", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert report["outcome"] == "met" and not report.get("defects"), report.get("defects")
+    assert "does not run" not in done.stderr + str(report["notes"]) + str(report["warnings"])

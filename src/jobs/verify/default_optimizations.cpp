@@ -21,6 +21,7 @@
 #include "jobs/verify/lost_fusion.h"
 #include "jobs/verify/on_engine.h"
 #include "model/operator_traits.h"
+#include "plan/float_interface.h"
 #include "plan/one_copy.h"
 #include "report/text/figures.h"
 #include "vernier/error.h"
@@ -161,7 +162,9 @@ UsersGet what_users_get(const Model& typed, const Loaded& loaded, const RunFigur
   if (all_samples) there = figures_by_default(typed, loaded, requirement ? &*requirement : nullptr, nullptr, &why);
   std::optional<RuntimeCheck> check;
   if (!there || !faulty_optimizers(typed.proto.graph()).empty()) {
-    check = try_on_runtime(subject.runtime, typed, *loaded.samples);
+    Model fed = typed;  // it may read float16, or other integers, where samples of the float model are float32
+    cast_inputs(fed, subject.model);
+    check = try_on_runtime(subject.runtime, fed, *loaded.samples);
   }
   const bool refused = check && !check->refused.empty();
   if (there && !refused) {
