@@ -2,6 +2,8 @@
 import json
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 from networks import FLOAT, Builder
@@ -9,7 +11,6 @@ from test_causes import causes
 from test_traits import vernier
 
 WIDTH, INNER, TOKENS = 64, 96, 12
-LARGE = [5, 41]
 LARGE = [5, 41]
 
 
@@ -256,3 +257,145 @@ def test_one_huge_weight(factor, tmp_path):
     assert "weight-outliers" in found.get("down", []), found
     found, order, _ = causes(*layers(1), tmp_path, "--int8", "--min-sqnr", "60")
     assert "weight-outliers" not in order, found
+
+
+HEADS, SIZE, NEW, BEFORE = 4, 16, 6, 5
+# operator, heads of keys, and what it has besides queries, keys and values
+ATTENDING = {"Attention": ["past", "past+causal", "grouped", "past+mask+grouped", "lengths+causal"],
+             "MultiHeadAttention": ["past", "past+causal", "bias", "padding", "counted+past", "bias+mask+past"],
+             "GroupQueryAttention": ["past", "prompt", "buffer", "rotary+buffer", "rotary+interleaved+past", "window+past", "mask+past"]}
+
+
+def remembers(operator, parts, gain):
+    """Attention to what a layer makes and to earlier tokens, as one operator; and its scores in NumPy, from queries and keys."""
+    b, width = Builder(99), HEADS * SIZE
+    batch = 1 if operator == "GroupQueryAttention" else 2
+    b.opset = 24 if "lengths" in parts else 23
+    groups = 2 if operator == "GroupQueryAttention" or "grouped" in parts else HEADS
+    keys_before = 0 if set(parts) & {"prompt", "lengths", "grouped", "bias", "padding"} and "past" not in parts else BEFORE
+    room = BEFORE + 8 if "buffer" in parts else keys_before
+    total = keys_before + NEW
+    features = b.add("LayerNormalization", [b.add("MatMul", ["x", b.constant("first.w", b.normal(width, width) / np.float32(6))], "first"),
+                                            b.constant("gain", np.ones(width, np.float32))], "norm", axis=-1)
+
+    def product(name, columns, size):
+        return b.add("MatMul", [features, b.constant(f"{name}.w", b.normal(width, columns) * np.float32(size / np.sqrt(width)))], name)
+
+    q, k, v = product("q", width, gain), product("k", groups * SIZE, gain), product("v", groups * SIZE, 1)
+    inputs = [("x", FLOAT, [batch, NEW, width])]
+    samples = {"x": b.normal(4, batch, NEW, width)}
+    optional = dict.fromkeys(range(3, 11), "")
+    if room:
+        for index, name in enumerate(("past_k", "past_v")):
+            inputs.append((name, FLOAT, [batch, groups, room, SIZE]))
+            samples[name] = b.normal(4, batch, groups, room, SIZE) * np.float32(gain if index == 0 else 1)
+    first = {"Attention": 4, "MultiHeadAttention": 6, "GroupQueryAttention": 3}[operator]
+    if room:
+        optional[first], optional[first + 1] = "past_k", "past_v"
+    domain, attributes, added = "com.microsoft", {"num_heads": HEADS}, np.zeros((batch, HEADS, NEW, total), np.float32)
+    place, before = np.arange(NEW)[:, None] + keys_before, np.arange(total)[None]
+    later = np.where(before > place, np.float32(-np.inf), np.float32(0))
+    bias = np.zeros(3 * width, np.float32)
+    if operator == "Attention":
+        domain, attributes = "", {"q_num_heads": HEADS, "kv_num_heads": groups}
+        if "lengths" in parts:
+            optional[6] = b.constant("lengths", np.array([NEW, NEW - 2], np.int64))
+            for i, length in enumerate([NEW, NEW - 2]):
+                added[i] = np.where((before >= length) | (before > place + length - NEW), -np.inf, 0)
+        if "causal" in parts:
+            attributes["is_causal"] = 1
+            added = added + (0 if "lengths" in parts else later)
+    if operator == "MultiHeadAttention":
+        if "bias" in parts:
+            bias = b.normal(3 * width) * np.float32(gain)
+            optional[3] = b.constant("bias", bias)
+        if "padding" in parts:
+            padding = np.ones((batch, total), np.int32)
+            padding[0, 2:4] = 0
+            optional[4] = b.constant("padding", padding)
+            added[0, :, :, 2:4] -= 10000
+        if "counted" in parts:
+            optional[4] = b.constant("padding", np.array([total - 2, total], np.int32))
+            added[0, :, :, -2:] -= 10000
+        if "causal" in parts:
+            attributes["unidirectional"] = 1
+            added = added + later
+    if operator == "GroupQueryAttention":
+        attributes["kv_num_heads"] = groups
+        optional[5] = b.constant("lengths", np.full(batch, total - 1, np.int32))
+        optional[6] = b.constant("total", np.int32(total))
+        added = added + later
+        if "window" in parts:
+            attributes["local_window_size"] = 3
+            added = np.where(before <= place - 3, np.float32(-np.inf), added)
+        if "rotary" in parts:
+            angles = np.outer(np.arange(32), 1 / 10 ** np.arange(SIZE // 2)).astype(np.float32)
+            optional[7], optional[8] = b.constant("cos", np.cos(angles)), b.constant("sin", np.sin(angles))
+            attributes |= {"do_rotary": 1, "rotary_interleaved": int("interleaved" in parts)}
+    if "mask" in parts:
+        mask = b.normal(1, HEADS, NEW, total)
+        optional[{"Attention": 3, "MultiHeadAttention": 5, "GroupQueryAttention": 10}[operator]] = b.constant("mask", mask)
+        added = added + mask
+
+    def turned(values, places):
+        if "rotary" not in parts:
+            return values
+        cos, sin = np.cos(angles)[places], np.sin(angles)[places]
+        one, two = (values[..., ::2], values[..., 1::2]) if "interleaved" in parts else np.split(values, 2, -1)
+        both = one * cos - two * sin, two * cos + one * sin
+        return np.stack(both, -1).reshape(values.shape) if "interleaved" in parts else np.concatenate(both, -1)
+
+    def scores(queries, keys, past):
+        places = np.arange(NEW) + keys_before
+        queries = turned((queries + bias[:width]).reshape(batch, NEW, HEADS, SIZE).transpose(0, 2, 1, 3), places)
+        keys = keys + bias[width:width + keys.shape[-1]]
+        keys = turned(keys.reshape(batch, NEW, groups, SIZE).transpose(0, 2, 1, 3), places)
+        keys = np.concatenate([past[:, :, :keys_before], keys], 2) if room else keys
+        return queries @ np.repeat(keys, HEADS // groups, 1).transpose(0, 1, 3, 2) / np.float32(np.sqrt(SIZE)) + added
+
+    names = [q, k, v, *optional.values()]
+    while not names[-1]:
+        names.pop()
+    outputs = ["attention", "present_k", "present_v"] if room or operator == "GroupQueryAttention" else "attention"
+    b.add(operator, names, outputs, domain=domain, **attributes)
+    b.add("MatMul", ["attention", b.constant("y.w", b.normal(width, width) / np.float32(6))], "y")
+    model = b.model(inputs, [("y", FLOAT, [batch, NEW, width])], domains=["com.microsoft"] if domain else [])
+    model.ir_version = 10
+    return model, samples, scores
+
+
+@pytest.mark.parametrize("operator, parts", [(operator, parts) for operator, forms in ATTENDING.items() for parts in forms])
+def test_scores_inside_of_operators_are_those_of_their_definition(operator, parts, tmp_path):
+    model, samples, scores = remembers(operator, parts.split("+"), 8)
+    found, order, report = causes(model, samples, tmp_path, "--bf16", "--min-sqnr", "90")
+    cause = next((cause for cause in report["explanation"]["causes"] if cause["id"] == "large-logits"), None)
+    assert cause is not None, (order, found)
+    figures = {figure["name"]: float(figure["value"]) for figure in cause["figures"]}
+    for name in ("q", "k", "v", "attention"):
+        model.graph.output.append(onnx.helper.make_tensor_value_info(name, FLOAT, None))
+    run = onnxruntime.InferenceSession(model.SerializeToString())
+    squares, rows = 0, 0
+    for i in range(4):
+        sample = {name: values[i] for name, values in samples.items()}
+        q, k, v, made = run.run(["q", "k", "v", "attention"], sample)
+        exact = scores(q, k, sample.get("past_k")).astype(np.float64)
+        shares = np.exp(exact - exact.max(-1, keepdims=True, where=np.isfinite(exact), initial=-1e30))
+        shares /= np.maximum(shares.sum(-1, keepdims=True), 1e-30)
+        has = np.isfinite(exact).any(-1)
+        squares += (shares * np.where(np.isfinite(exact), exact, 0) ** 2).sum(-1)[has].sum()
+        rows += has.sum()
+        if "bias" not in parts and i == 0:  # NumPy's scores are those of ONNX Runtime
+            values = v.reshape(len(v), NEW, -1, SIZE).transpose(0, 2, 1, 3)
+            if "past_v" in sample:
+                values = np.concatenate([sample["past_v"][:, :, :exact.shape[-1] - NEW], values], 2)
+            mixed = shares @ np.repeat(values, HEADS // values.shape[1], 1)
+            np.testing.assert_allclose(made[np.swapaxes(has, 1, 2).any(-1)], mixed.transpose(0, 2, 1, 3).reshape(made.shape)[np.swapaxes(has, 1, 2).any(-1)],
+                                       rtol=2e-3, atol=2e-3)
+    assert figures["typical score"] == pytest.approx(np.sqrt(squares / rows), rel=0.05)
+
+
+def test_scores_that_are_not_known_are_left_alone(tmp_path):
+    model, samples, _ = remembers("Attention", ["past"], 8)
+    model.graph.node[-2].attribute.append(onnx.helper.make_attribute("softcap", 50.0))
+    _, order, _ = causes(model, samples, tmp_path, "--bf16", "--min-sqnr", "90")
+    assert "large-logits" not in order

@@ -88,10 +88,11 @@ class FactFinder {
     network.output_noise = noise_share(low.outputs);
     const bool scaled = std::ranges::any_of(rows_, [](const LayerRow* row) { return needs_scale(row->format); });
     NodeFacts nodes = node_facts(experiment_.subject(), plan(), hard, scaled);
+    const bool shared = std::ranges::any_of(rows_, [](const LayerRow* row) { return row->share.has_value(); });
     network.softmaxes =
-        softmax_facts(experiment_.subject(), plan(), experiment_.weights, hard, [this](const std::string& layer) {
+        softmax_facts(experiment_.subject(), plan(), experiment_.weights, hard, [&](const std::string& layer) {
           const auto row = std::ranges::find(rows_, layer, &LayerRow::name);
-          return row == rows_.end() ? 0 : (*row)->share.value_or(0);
+          return row == rows_.end() ? 0 : (*row)->share.value_or(shared ? 0 : 1);
         });
     network.decisions = std::move(nodes.decisions);
     network.amplifiers = std::move(nodes.amplifiers);

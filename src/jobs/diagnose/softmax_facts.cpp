@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -14,9 +13,9 @@
 #include "analysis/run_tensors.h"
 #include "analysis/surgery.h"
 #include "causes/cause.h"
+#include "jobs/diagnose/attention_scores.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
-#include "model/onnx_runtime_operators.h"
 #include "model/operator_traits.h"
 #include "numerics/distribution.h"
 #include "numerics/metrics.h"
@@ -26,61 +25,14 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t kSamplesOfScores = 4, kMostSoftmaxes = 32, kMostShares = 4;
-constexpr std::size_t kMostRows = 64;  // of a sample
+constexpr double kLittle = 0.01;  // of the damage: no Softmax behind it alone explains much
 
-/// Inputs that scores come from: of a Softmax these themselves, of an operator of attention queries, keys and a mask.
-/// Empty: a node without scores, or with some that are not computed from these alone.
+/// Inputs that scores come from: of a Softmax these themselves, of an operator of attention queries, keys and what else
+/// counts. Empty: a node without scores, or in a form whose scores are not known.
 std::vector<int> score_inputs(const onnx::NodeProto& node) {
-  const auto given = [&](int i) { return i < node.input_size() && !node.input(i).empty(); };
   if (is_onnx(node, "Softmax")) return {0};
-  const bool onnx = is_onnx(node, "Attention");
-  if (!onnx && !is_onnx_runtime(node, "MultiHeadAttention")) return {};
-  // Keys of earlier tokens, biases and padding.
-  const bool alone = onnx ? !given(4) && !given(6) && attribute_float(node, "softcap", 0) == 0
-                          : given(1) && !given(3) && !given(4) && !given(6);
-  if (!alone) return {};
-  const int mask = onnx ? 3 : 5;
-  return given(mask) ? std::vector{0, 1, mask} : std::vector{0, 1};
+  return attends(node) ? attention_inputs(node) : std::vector<int>();
 }
-
-/// Queries or keys: [batch, heads, tokens, width], or [batch, tokens, heads * width].
-struct Heads {
-  std::span<const float> values;
-  std::size_t batch = 0, heads = 0, tokens = 0, width = 0;
-  bool apart = false;
-
-  Heads(const Tensor& tensor, std::int64_t head_count) : values(tensor.floats()) {
-    const Shape& shape = tensor.shape();
-    apart = shape.size() == 4;
-    if (!apart && (shape.size() != 3 || head_count < 1)) return;
-    const auto size = [&](std::size_t d) { return static_cast<std::size_t>(shape[d]); };
-    batch = size(0);
-    heads = apart ? size(1) : static_cast<std::size_t>(head_count);
-    tokens = size(apart ? 2 : 1);
-    width = apart ? size(3) : size(2) / heads;
-  }
-  std::span<const float> of(std::size_t b, std::size_t head, std::size_t token) const {
-    const std::size_t row = apart ? (b * heads + head) * tokens + token : (b * tokens + token) * heads + head;
-    return values.subspan(row * width, width);
-  }
-};
-
-/// A mask that is broadcast to [batch, heads, tokens, tokens].
-float mask_at(const Tensor& mask, const std::array<std::size_t, 4>& place) {
-  std::size_t at = 0;
-  const std::size_t missing = 4 - std::min<std::size_t>(mask.shape().size(), 4);
-  for (std::size_t d = missing; d < 4; ++d) {
-    const auto size = static_cast<std::size_t>(mask.shape()[d - missing]);
-    at = at * size + (size == 1 ? 0 : std::min(place[d], size - 1));
-  }
-  return mask.floats()[at];
-}
-
-/// Some rows of scores of one sample, spread over all.
-using ScoreRows = std::vector<std::vector<float>>;
-
-/// An odd distance, so that they do not all have the same place in their sequences.
-std::size_t step_between(std::size_t rows) { return rows / kMostRows | 1; }
 
 ScoreRows rows_of_softmax(const onnx::NodeProto& node, const Tensor& scores, int opset) {
   const Rows rows = rows_of(node, scores.shape(), opset);
@@ -88,36 +40,6 @@ ScoreRows rows_of_softmax(const onnx::NodeProto& node, const Tensor& scores, int
   for (std::size_t r = 0; r < rows.count; r += step_between(rows.count)) {
     std::vector<float>& row = found.emplace_back(rows.length);
     for (std::size_t i = 0; i < rows.length; ++i) row[i] = scores.floats()[rows.start(r) + i * rows.stride];
-  }
-  return found;
-}
-
-/// `keeps`: the mask holds true where a score counts.
-ScoreRows rows_of_attention(const onnx::NodeProto& node, std::span<const Tensor> read, bool keeps) {
-  const bool onnx = is_onnx(node, "Attention");
-  const std::int64_t heads = attribute_int(node, onnx ? "q_num_heads" : "num_heads", 0);
-  const Heads queries(read[0], heads), keys(read[1], onnx ? attribute_int(node, "kv_num_heads", heads) : heads);
-  ScoreRows found;
-  if (keys.heads == 0 || queries.heads % keys.heads != 0 || queries.width != keys.width || keys.batch != queries.batch)
-    return found;
-  const auto usual = static_cast<float>(1 / std::sqrt(static_cast<double>(queries.width)));
-  const float given = attribute_float(node, "scale", 0);
-  const float scale = given == 0 ? usual : given;
-  const bool causal = attribute_int(node, onnx ? "is_causal" : "unidirectional", 0) != 0;
-  const std::size_t rows = queries.batch * queries.heads * queries.tokens;
-  for (std::size_t r = 0; r < rows; r += step_between(rows)) {
-    const std::size_t token = r % queries.tokens, head = r / queries.tokens % queries.heads;
-    const std::size_t b = r / queries.tokens / queries.heads;
-    std::vector<float>& row = found.emplace_back(keys.tokens, -INFINITY);
-    const std::span<const float> query = queries.of(b, head, token);
-    for (std::size_t k = 0; k < (causal ? std::min(token + 1, keys.tokens) : keys.tokens); ++k) {
-      const std::span<const float> key = keys.of(b, head * keys.heads / queries.heads, k);
-      const float mask = read.size() > 2 ? mask_at(read[2], {b, head, token, k}) : 0;
-      if (keeps && mask == 0) continue;
-      float sum = 0;
-      for (std::size_t i = 0; i < query.size(); ++i) sum += query[i] * key[i];
-      row[k] = sum * scale + (keeps ? 0 : mask);
-    }
   }
   return found;
 }
@@ -209,14 +131,22 @@ class Softmaxes {
         order_(std::move(order)),
         opset_(default_opset(subject.model.proto)) {
     order_.resize(std::min(order_.size(), kSamplesOfScores));
-    for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
-      if (nodes_.size() < kMostSoftmaxes && !score_inputs(node).empty()) nodes_.push_back(&node);
-    }
   }
 
-  bool empty() const { return nodes_.empty() || order_.empty() || !subject_.carries.empty(); }
+  /// Whether some are worth a run: behind layers of the damage.
+  bool any(const ShareOf& share_of) {
+    if (order_.empty() || !subject_.carries.empty()) return false;
+    const GraphWalk walk(subject_.model);
+    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
+      if (nodes_.size() == kMostSoftmaxes || score_inputs(node).empty()) continue;
+      const ScoreMakers makers(subject_.model, walk, plan_, node);
+      const auto matters = [&](const onnx::NodeProto* maker) { return share_of(maker->name()) >= kLittle; };
+      if (std::ranges::any_of(makers.nodes, matters)) nodes_.push_back(&node);
+    }
+    return !nodes_.empty();
+  }
 
-  std::vector<SoftmaxFacts> measure(const std::function<double(const std::string&)>& share_of) {
+  std::vector<SoftmaxFacts> measure(const ShareOf& share_of) {
     both_ = join(subject_.model, lower_simulated(subject_.model, subject_.layers, plan_, weights_), {}, subject_.judged,
                  subject_.carries);
     const auto in_both = nodes_by_name(both_.proto.graph());
@@ -282,8 +212,8 @@ class Softmaxes {
 
   ScoreRows rows(const onnx::NodeProto& node, std::span<const Tensor> read) {
     if (is_onnx(node, "Softmax")) return rows_of_softmax(node, read[0], opset_);
-    const bool keeps = read.size() > 2 && holds_truth(node.input(score_inputs(node)[2]));
-    return rows_of_attention(node, read, keeps);
+    const int mask = mask_input(node);
+    return attention_rows(node, read, mask >= 0 && holds_truth(node.input(mask)));
   }
 
   bool holds_truth(const std::string& tensor) {
@@ -293,8 +223,7 @@ class Softmaxes {
   }
 
   /// Of the low layers that the scores come through, the one that does most damage.
-  void name_layer(const ScoreMakers& makers, const std::function<double(const std::string&)>& share_of,
-                  SoftmaxFacts& facts) const {
+  void name_layer(const ScoreMakers& makers, const ShareOf& share_of, SoftmaxFacts& facts) const {
     facts.node = facts.layer = makers.nodes.front()->name();
     double most = -1;
     for (const onnx::NodeProto* node : makers.nodes) {
@@ -364,10 +293,9 @@ std::vector<double> softmax(const std::vector<float>& row) {
 }
 
 std::vector<SoftmaxFacts> softmax_facts(const Subject& subject, const Plan& all_low, RoundedWeights& weights,
-                                        const std::vector<std::size_t>& order,
-                                        const std::function<double(const std::string& layer)>& share_of) {
+                                        const std::vector<std::size_t>& order, const ShareOf& share_of) {
   Softmaxes softmaxes(subject, all_low, weights, order);
-  return softmaxes.empty() ? std::vector<SoftmaxFacts>() : softmaxes.measure(share_of);
+  return softmaxes.any(share_of) ? softmaxes.measure(share_of) : std::vector<SoftmaxFacts>();
 }
 
 }  // namespace vernier

@@ -26,11 +26,13 @@ Rows rows_of(const onnx::NodeProto& softmax, const Shape& shape, int opset);
 /// exp(x - max) over its sum; NaN where no value is above -inf.
 std::vector<double> softmax(const std::vector<float>& row);
 
-/// Of the first 32 Softmaxes of the main graph, on a few samples of `order`; empty for networks that carry a state.
-/// `share_of`: of the damage, by layer. Cost: a run of both networks at once, and one more for each of the four that
-/// magnify errors most, for their share.
+/// Of the damage, that a layer does; 0: not among the worst. 1: no damage is known.
+using ShareOf = std::function<double(const std::string& layer)>;
+
+/// Of the first 32 Softmaxes of the main graph whose scores come through layers of the damage, on a few samples of
+/// `order`; empty for networks that carry a state. Cost: nothing where there are none; else a run of both networks at
+/// once, and one more for each of the four that magnify errors most, for their share.
 std::vector<SoftmaxFacts> softmax_facts(const Subject& subject, const Plan& all_low, RoundedWeights& weights,
-                                        const std::vector<std::size_t>& order,
-                                        const std::function<double(const std::string& layer)>& share_of);
+                                        const std::vector<std::size_t>& order, const ShareOf& share_of);
 
 }  // namespace vernier
