@@ -94,7 +94,9 @@ Finding mask_constant(const LayerFacts&);
 Finding added_masks(const LayerFacts&);
 Finding masked_scores(const LayerFacts&);
 Finding all_masked_softmax(const LayerFacts&);
-// lost_limits.cpp
+// engines.cpp
+inline constexpr const char* kEngineLoss = "engine-loss";
+std::vector<Cause> engine_loss(const NetworkFacts&);
 std::vector<Cause> lost_limits(const NetworkFacts&);
 // float_sums.cpp
 Finding absorption(const LayerFacts&);

@@ -90,6 +90,7 @@ constexpr Row kCauses[] = {
 
 // Those that do not look at one layer alone.
 constexpr CauseName kOfNetwork[] = {
+    {kEngineLoss, "all", "an engine computes the file worse than its simulation, in a fusion or kernel of its own"},
     {"close-decision", "all",
      "an ArgMax, ArgMin or TopK inside the network picks another place, although its input is close"},
     {"amplified-values", "INT8, UINT8, FP8",
@@ -185,7 +186,8 @@ std::optional<std::string_view> cause_text(std::string_view id) {
 
 std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseFinder> own) {
   if (!facts.needed) return {};
-  std::vector<Cause> found = causes::close_decisions(facts);
+  std::vector<Cause> found = causes::engine_loss(facts);
+  std::ranges::move(causes::close_decisions(facts), std::back_inserter(found));
   std::ranges::move(causes::amplified_values(facts), std::back_inserter(found));
   std::ranges::move(causes::large_logits(facts), std::back_inserter(found));
   std::ranges::move(causes::lost_limits(facts), std::back_inserter(found));

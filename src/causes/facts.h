@@ -171,12 +171,25 @@ struct SoftmaxFacts {
   double share = 0;                 // of the worst output's noise: gone with exact scores here
 };
 
+/// A file that an engine computes worse than its simulation says: by a fusion or a kernel of its own. Noise over signal
+/// of the worst output.
+struct EngineLossFacts {
+  std::string engine;          // "ONNX Runtime 1.31.1"
+  std::string layer, op_type;  // the first result that differs; empty: not known
+  std::string option;          // of the session, without which it is lost; empty: none
+  bool gone = false;           // no more than rounding is left without it
+  double there = 0, simulated = 0;
+  bool missed = false;   // the requirement, which the simulation meets
+  double share() const;  // of the noise there
+};
+
 struct NetworkFacts {
   std::vector<LayerFacts> layers;  // those examined, most damaging first
   std::vector<DecisionFacts> decisions;
   std::vector<AmplifierFacts> amplifiers;  // in graph order
   std::vector<SoftmaxFacts> softmaxes;     // in graph order
   std::vector<LostLimitFacts> lost_limits;
+  std::optional<EngineLossFacts> engine_loss;
   double output_noise = 0;               // of the worst output, all low, on samples that calibrated
   double unseen_noise = 0;               // the same on samples that did not; 0: there are none
   std::optional<double> top1_agreement;  // of outputs that hold class scores

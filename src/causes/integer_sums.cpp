@@ -17,7 +17,7 @@ Finding pair_saturation(const LayerFacts& layer) {
                      "on x86 CPUs without VNNI. Weights in 7 bits fit: ‹reduce-range›.",
                      100 * layer.pairs_beyond_16_bits),
          {});
-  cause.share = 0;  // of sums of 32 bits; what saturation adds is measured later
+  cause.share = 0;  // of the damage of sums of 32 bits
   return cause;
 }
 

@@ -30,8 +30,8 @@ struct Cause {
   std::vector<CauseFigure> figures;  // what triggered it
   std::string sentence;              // for the user: what happens, with the numbers, one sentence or two
   std::vector<std::string> repairs;  // ids of repairs that answer it, cheapest first; the last is "keep-high"
-  /// Of all layers' damage, that its layer does, in the network that was examined. Infinite: the layer alone makes an
-  /// output infinite or NaN.
+  /// Of all layers' damage, that its layer does, in the network that was examined; if an engine adds to it, of both
+  /// together. Infinite: the layer alone makes an output infinite or NaN.
   std::optional<double> share{};
 };
 

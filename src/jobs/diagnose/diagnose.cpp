@@ -15,6 +15,9 @@
 
 #include "analysis/figures.h"
 #include "analysis/lost_agreement.h"
+#include "causes/cause.h"
+#include "causes/causes.h"
+#include "causes/facts.h"
 #include "distributed/ranks.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/typed_file.h"
@@ -98,8 +101,10 @@ bool is_missed(const DiagnosisRun& run, const AllLow& low) {
   return run.requirement() != nullptr && (run.report.all_low.passed == false || on_others);
 }
 
-/// The causes, of the network as it is: before it is repaired, or once the layers to keep are known.
-void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& low) {
+/// The causes, of the network as it is: before it is repaired, or once the layers to keep are known. `refused`: a file
+/// that the search confirmed in vain.
+void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& low,
+                    const std::optional<RefusedFile>& refused = std::nullopt) {
   DiagnoseReport& report = run.report;
   std::set<std::string> kept;
   if (report.kept) kept.insert(report.kept->layers.begin(), report.kept->layers.end());
@@ -113,7 +118,23 @@ void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& l
     how.unseen_noise = std::max(how.unseen_noise, noise_of_db(output.sqnr_db));
   }
   how.lost_limits = lost_limits(network);
+  run.optionally("the engine's part in the causes", [&] { how.engine_loss = engine_loss(run, network, refused); });
+  how.missed = how.missed || (how.engine_loss && how.engine_loss->missed);
   report.explanation = explain(network.measured, network.evidence, report.layers, kept, how);
+}
+
+/// Of a network that was repaired, or needed no repair: everything low had causes of its own.
+void explain_refused(DiagnosisRun& run, MeasuredNetwork& network, const std::optional<RefusedFile>& refused) {
+  std::optional<Explanation>& found = run.report.explanation;
+  const auto is_known = [](const Cause& cause) { return cause.id == causes::kEngineLoss; };
+  if (!refused || (found && std::ranges::any_of(found->causes, is_known))) return;
+  NetworkFacts facts;
+  facts.needed = true;
+  facts.engine_loss = engine_loss(run, network, refused);
+  const std::vector<Cause> causes = find_causes(facts);
+  if (causes.empty()) return;
+  if (!found) found.emplace().examined = {causes.front().layer};
+  found->causes.insert(found->causes.begin(), causes.begin(), causes.end());
 }
 
 /// Whether the layers of a network that does as `low` with everything low are ranked.
@@ -271,8 +292,10 @@ std::optional<DiagnosisAnswer> answer(DiagnosisRun& run, std::unique_ptr<Measure
   if (low.unseen) compare_on_unseen(report, low, repaired.low);
   const bool explains = run.repairs == nullptr && run.explains && !options.quick;
   if (explains && run.ranks_layers() && !run.interrupted()) {
-    run.optional_step("causes", [&] { explain_layers(run, *network, low); });
+    run.optional_step("causes", [&] { explain_layers(run, *network, low, found.refused); });
   }
+  if (run.repairs != nullptr && !run.interrupted())
+    run.optionally("the engine's part in the causes", [&] { explain_refused(run, *network, found.refused); });
   network->measured.keep();
   const bool has_float_model = !network->model().typed_source.quantized;  // without one no option is ever met
   if (explains && options.alternatives > 0 && has_float_model) {

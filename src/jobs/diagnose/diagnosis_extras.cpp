@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/figures.h"
 #include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/runtime_check.h"
@@ -18,6 +19,7 @@
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/engine/engine_runner.h"
 #include "jobs/verify/default_optimizations.h"
+#include "jobs/verify/lost_fusion.h"
 #include "plan/scheme.h"
 #include "vernier/engine.h"
 #include "vernier/format.h"
@@ -43,6 +45,20 @@ std::optional<Note> what_onnxruntime_loses(const DiagnosisRun& run, MeasuredNetw
   return note;
 }
 
+/// Noise over signal of the worst output there, and of the same output simulated.
+EngineLossFacts noise_of(const EngineFigures& there, const RunFigures& simulated) {
+  EngineLossFacts loss;
+  loss.engine = there.engine;
+  for (std::size_t i = 0; i < std::min(there.figures.outputs.size(), simulated.outputs.size()); ++i) {
+    const double noise = noise_of_db(there.figures.outputs[i].sqnr_db);
+    if (noise <= loss.there) continue;
+    loss.there = noise;
+    loss.simulated = noise_of_db(simulated.outputs[i].sqnr_db);
+  }
+  loss.missed = there.figures.passed == false && simulated.passed != false;
+  return loss;
+}
+
 /// What the compiler makes of the model that `typed`, of `subject`, wrote last. Where some of that has less than 16
 /// bits, for TensorRT, also how many kernels everything in float16 would have. That the compiler refuses is a value.
 EngineReport compile_typed(Compiler& compiler, const Subject& subject, const Plan& all_low, TypedResult& typed) {
@@ -58,6 +74,34 @@ EngineReport compile_typed(Compiler& compiler, const Subject& subject, const Pla
 }
 
 }  // namespace
+
+std::optional<EngineLossFacts> engine_loss(DiagnosisRun& run, MeasuredNetwork& network,
+                                           const std::optional<RefusedFile>& refused) {
+  std::optional<EngineFigures> there;
+  RunFigures simulated = run.report.all_low;
+  Plan plan = network.all_low_plan();
+  if (refused) {
+    there = refused->there;
+    simulated = refused->simulated;
+    plan = refused->plan;
+  } else if (run.options.precision.target == Target::OnnxRuntime) {
+    const std::optional<RunFigures> figures = network.typed.by_default(plan, network.measured);
+    const auto decides = [&](const std::optional<SaturatedPairs>& saturated) {
+      return deciding_by_default(*figures, simulated, saturated, network.subject().runtime->version());
+    };
+    if (figures && decides({})) there = decides(network.typed.measured(plan).saturated_pairs);
+  }
+  if (!there) return std::nullopt;
+  EngineLossFacts loss = noise_of(*there, simulated);
+  if (run.confirms_on_engine()) return loss;
+  const Model file = network.typed.fed_with_floats(network.typed.lowered(plan).model);
+  const LostFusion lost = find_lost_fusion(file, network.loaded(), network.typed.place());
+  loss.layer = lost.layer;
+  loss.op_type = lost.op_type;
+  loss.option = lost.option;
+  loss.gone = lost.gone;
+  return loss;
+}
 
 void try_on_onnxruntime(DiagnosisRun& run, MeasuredNetwork& network) {
   TypedReport& report = *run.report.typed;

@@ -200,6 +200,8 @@ class NetworkSearch {
   void say_missed_there() {
     const std::optional<EngineFigures>& engine = run_.report.engine;
     if (!engine) return;
+    if (!found_.refused)
+      found_.refused = RefusedFile{network_.plan_of(run_.report.kept), *run_.report.final_figures, *engine};
     const std::optional<Requirement>& limit = run_.report.requirement;
     run_.note_once({"missed-there",
                     {{"engine", engine->engine},

@@ -119,10 +119,16 @@ void explain_lost_epsilons(const std::vector<Cause>& causes, const NetworkFacts&
 /// An output is not finite with this layer alone low: no share can say how much worse that is.
 bool breaks_output(const LayerRow& row) { return row.sensitivity_db.value_or(0) == -INFINITY; }
 
+/// What shares of the simulated damage count for in that of a file which an engine computes worse.
+double left_by_engine(const Cause& cause, const NetworkFacts& facts) {
+  return facts.engine_loss && cause.id != causes::kEngineLoss ? 1 - facts.engine_loss->share() : 1;
+}
+
 /// Kinds of causes that explain the most come first: confidence times the share of the damage of the layers that they
 /// stand for. What is unlikely comes last, whatever its layers do, among kinds and within each. The report, as text and
 /// as a page, has this order.
 /// A layer that reads what another one made too large, or too small, explains nothing: its share counts for that one.
+/// What an engine alone misses is not explained by the simulation: its cause comes first.
 void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked, const NetworkFacts& facts) {
   constexpr double kNearlyAsSure = 0.1;
   struct Kind {
@@ -146,11 +152,12 @@ void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked
     const auto by = explained.find({cause.layer, cause.id});
     // The network as a whole, and what it picks, do all of the damage.
     kinds[by == explained.end() ? cause.id : by->second].share +=
-        cause.share.value_or(share == shares.end() ? 1 : share->second);
+        cause.share.value_or(share == shares.end() ? 1 : share->second) * left_by_engine(cause, facts);
   }
   const auto worth = [&](const Cause& cause) {
     const Kind& kind = kinds[cause.id];
-    return std::tuple(kind.confidence >= causes::kLikely, kind.confidence * kind.share, kind.confidence);
+    const bool decides = cause.id == causes::kEngineLoss && facts.engine_loss->missed;
+    return std::tuple(decides, kind.confidence >= causes::kLikely, kind.confidence * kind.share, kind.confidence);
   };
   std::ranges::stable_sort(causes, std::ranges::greater{}, worth);
   // Kinds that are worth the same stay apart.
@@ -273,13 +280,14 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   Explanation explanation;
   const bool fine = !needs_explanation(measured.experiment(), ranked, options.missed || !kept.empty());
   const std::vector<const LayerRow*> rows = chosen_rows(ranked, kept, options.most_layers, fine);
-  if (fine && rows.empty() && options.lost_limits.empty()) return explanation;
+  if (fine && rows.empty() && options.lost_limits.empty() && !options.engine_loss) return explanation;
   const MeasuredFacts found = measure_facts(measured, evidence, rows, options.samples);
   NetworkFacts facts = found.network;
   facts.needed = true;
   facts.top1_agreement = options.top1_agreement;
   facts.unseen_noise = options.unseen_noise;
   facts.lost_limits = options.lost_limits;
+  facts.engine_loss = options.engine_loss;
   if (fine) facts.softmaxes.clear();
   for (const LayerRow& row : ranked) {
     facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));
@@ -301,6 +309,8 @@ Explanation explain(Measured& measured, const Evidence& evidence, const std::vec
   for (Cause& cause : explanation.causes) {
     const auto row = std::ranges::find(ranked, cause.layer, &LayerRow::name);
     if (row != ranked.end() && !cause.share) cause.share = breaks_output(*row) ? INFINITY : row->share;
+    const double left = left_by_engine(cause, facts);
+    if (cause.share && left < 1) *cause.share = left > 0 ? *cause.share * left : 0;
   }
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
   for (const LayerRow* row : rows) {

@@ -24,6 +24,7 @@ struct ExplainOptions {
   double unseen_noise = 0;               // over signal of the worst output, on samples that did not calibrate; 0: none
   std::vector<CauseFinder> own;          // causes of the caller's
   std::vector<LostLimitFacts> lost_limits;
+  std::optional<EngineLossFacts> engine_loss;
 };
 
 /// The network as a whole needs an explanation when a requirement is missed, or when its output is far below what the

@@ -216,6 +216,12 @@ const std::optional<RunFigures>& TypedResult::by_default(Measured& measured) {
   return by_default_.emplace(figures_in(measured.words(record_name(typed_, " by default"), words)));
 }
 
+std::optional<RunFigures> TypedResult::by_default(const Plan& plan, Measured& measured) {
+  TypedResult unwritten(options_, sources_, loaded_, experiment_);
+  unwritten.typed_ = lowered(plan).model;
+  return unwritten.by_default_of_first(measured);
+}
+
 VerifyReport TypedResult::measured(const Plan& plan) {
   const Model model = as_typed_file(lowered(plan).model);
   return verify_model(fed_with_floats(model), verify_options(), sources_, {});

@@ -62,6 +62,8 @@ class TypedResult {
   /// The same in ONNX Runtime with its default optimizations, beside the outputs of the reference run, measured once;
   /// absent as figures_by_default(), and where nothing in it is quantized.
   const std::optional<RunFigures>& by_default(Measured& measured);
+  /// The same of what `plan` gives, on every rank.
+  std::optional<RunFigures> by_default(const Plan& plan, Measured& measured);
   /// Says in the file that was written last what it was made for and what came out, as `claims` has them: key of the
   /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.
   OnnxModel sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);

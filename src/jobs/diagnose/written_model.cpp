@@ -73,14 +73,13 @@ OtherSums all_low_with_other_sums(DiagnosisRun& run, MeasuredNetwork& network) {
 
 namespace {
 
-/// Gives causes of this kind what saturation adds to the noise of the network with everything low. `low`: as measured
-/// there.
-void share_saturation(const std::optional<SaturatedPairs>& low, std::vector<Cause>& causes) {
+/// Tells in causes of this kind what saturation adds to the noise of the network with everything low, on such CPUs
+/// alone: it is no part of the damage that others share. `low`: as measured there.
+void add_saturation(const std::optional<SaturatedPairs>& low, std::vector<Cause>& causes) {
   if (!low) return;
   for (Cause& cause : causes) {
     const auto layer = std::ranges::find(low->layers, cause.layer, &SaturatedPairs::Layer::name);
     if (cause.id != causes::kPairSaturation || layer == low->layers.end() || !layer->share) continue;
-    cause.share = layer->share;
     cause.figures.push_back({"noise of such CPUs", 100 * *layer->share, "%"});
     cause.sentence += fmt::format(" On such a CPU it adds {:.0f} % of the noise (simulated).", 100 * *layer->share);
   }
@@ -104,7 +103,7 @@ void report_saturation(DiagnosisRun& run, MeasuredNetwork& network) {
     exact = std::move(measured.figures);
   }
   if (explained && report.final_figures) low = network.typed.measured(network.all_low_plan()).saturated_pairs;
-  if (explained) share_saturation(low, report.explanation->causes);
+  if (explained) add_saturation(low, report.explanation->causes);
   if (!report.saturated_pairs) return;
   report.saturated_pairs->reduced =
       network.typed.with_reduced_range(report.final_figures ? network.plan_of(report.kept) : network.all_low_plan());

@@ -231,6 +231,8 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
     double& most = surest[cause.layer];
     most = std::max(most, cause.confidence);
   }
+  std::map<std::string, double> of_layers;  // of their damage, what is in a group
+  double left = 1;
   for (const Cause& cause : report.explanation->causes) {
     if (cause.confidence < surest[cause.layer] - 0.1) {
       lesser[cause.id].insert(cause.layer);
@@ -243,9 +245,17 @@ std::vector<CauseGroup> cause_groups(const DiagnoseReport& report) {
     }
     CauseGroup& group = groups[place->second];
     add_repairs(group, cause);
-    if (cause.layer.empty() || std::ranges::find(group.layers, cause.layer) != group.layers.end()) continue;
-    group.layers.push_back(cause.layer);
-    group.share += cause.share.value_or(report.repaired ? 0 : shares[cause.layer]);
+    if (cause.layer.empty() ? !cause.share : std::ranges::find(group.layers, cause.layer) != group.layers.end())
+      continue;
+    if (!cause.layer.empty()) group.layers.push_back(cause.layer);
+    const double share = cause.share.value_or(report.repaired ? 0 : shares[cause.layer]);
+    double& counted = of_layers[cause.layer];
+    // Layers whose errors meet, as in front of a Softmax, have more than all together.
+    const double fresh = std::isfinite(share) ? std::min(std::max(0.0, share - counted), left) : 0;
+    counted += fresh;
+    left -= fresh;
+    group.share += share;
+    if (std::isfinite(share)) group.told += share - fresh;
   }
   for (CauseGroup& group : groups) {
     group.lesser = lesser[group.first->id].size();
@@ -266,7 +276,12 @@ std::string damage_of(const CauseGroup& group) {
   if (std::isinf(group.share)) {
     return group.layers.size() > 1 ? "at least one makes outputs infinite or NaN" : "makes outputs infinite or NaN";
   }
-  return group.share > 0 ? fmt::format("{} of the damage", percent_text(group.share)) : std::string();
+  if (!(group.share > 0)) return {};
+  const std::string text = fmt::format("{} of the damage", percent_text(std::min(group.share, 1.0)));
+  constexpr double kRounding = 0.005;
+  if (group.told < kRounding) return text;
+  if (group.told > group.share - kRounding) return "the same " + text;
+  return text + fmt::format(", {} of it counted above", percent_text(group.told));
 }
 
 bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {

@@ -20,6 +20,7 @@ struct CauseGroup {
   const Cause* first = nullptr;         // of the most damaging layer
   std::vector<std::string> layers;      // with the first; empty: the network as a whole
   double share = 0;                     // of the damage of all layers, before any repair; see Cause::share
+  double told = 0;                      // of that, what groups before it have: damage of a layer counts once
   std::vector<std::string> repairs;     // that answer it at each of the layers
   std::vector<std::string> of_some;     // and those that do so at some
   const RepairTried* mended = nullptr;  // the accepted repair of the first layer that answers it

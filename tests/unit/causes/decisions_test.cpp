@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+
 #include "made_up_facts.h"
 
 namespace vernier::testing {
@@ -53,6 +56,34 @@ TEST(Decisions, ANormThatMakesSmallValuesCount) {
   EXPECT_EQ(find_causes(network).front().tensor, "t");
   network.output_noise = 6e-3;
   EXPECT_EQ(find_causes(network).front().id, "diffuse") << "the output is as good as what the norm reads";
+}
+
+TEST(Engines, WhatTheyAddToTheNoiseIsACauseOfTheLayer) {
+  NetworkFacts network;
+  network.needed = true;
+  EngineLossFacts loss;
+  loss.engine = "ONNX Runtime 1.2.3";
+  loss.there = 0.1;
+  loss.simulated = 0.025;
+  network.engine_loss = loss;
+  Cause cause = find_causes(network).front();
+  EXPECT_EQ(cause.id, "engine-loss");
+  EXPECT_EQ(cause.layer, "") << "it is not known";
+  EXPECT_DOUBLE_EQ(cause.share.value(), 0.75);
+  EXPECT_EQ(
+      cause.sentence,
+      "ONNX Runtime 1.2.3 gets 10.0 dB, not 16.0 dB as simulated. Its own fusions and kernels add 75 % of the noise.");
+  network.engine_loss->layer = "shares";
+  network.engine_loss->op_type = "Softmax";
+  network.engine_loss->option = "session.a=1";
+  network.engine_loss->missed = network.engine_loss->gone = true;
+  cause = find_causes(network).front();
+  EXPECT_EQ(cause.layer, "shares");
+  EXPECT_NE(cause.sentence.find("and misses the requirement for that reason"), std::string::npos) << cause.sentence;
+  EXPECT_TRUE(cause.sentence.ends_with(
+      "The result of this Softmax is the first that differs. The session option session.a=1 avoids it."));
+  network.engine_loss->there = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(find_causes(network).front().share, 1);
 }
 
 }  // namespace

@@ -71,6 +71,28 @@ TEST(ExplanationText, NoShareSaysWhatALayerDoesThatBreaksTheOutputs) {
   EXPECT_EQ(text.find("of the damage"), std::string::npos) << text;
 }
 
+TEST(ExplanationText, TheDamageOfALayerCountsOnce) {
+  const auto of = [](const char* id, const char* layer, double share) {
+    Cause cause = cause_of(layer);
+    cause.id = id;
+    cause.share = share;
+    return cause;
+  };
+  Explanation explanation;
+  explanation.examined = {"a", "b", "c"};
+  // 'c' reads the errors of both, and has more than its own part.
+  explanation.causes = {of("one", "a", 0.5), of("two", "a", 0.5), of("two", "b", 0.3), of("three", "b", 0.3),
+                        of("four", "c", 0.9)};
+  const std::string text = explanation_section(with(explanation), {.width = 200});
+  EXPECT_NE(text.find("one: 1 layer, 50.0 % of the damage\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("two: 2 layers, 80.0 % of the damage, 50.0 % of it counted above\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("three: 1 layer, the same 30.0 % of the damage\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("four: 1 layer, 90.0 % of the damage, 70.0 % of it counted above\n"), std::string::npos) << text;
+  double counted = 0;
+  for (const CauseGroup& group : cause_groups(with(explanation))) counted += group.share - group.told;
+  EXPECT_NEAR(counted, 1, 1e-12);
+}
+
 TEST(ExplanationText, WhatRepairsCuredIsNotHarmless) {
   Explanation explanation;
   explanation.examined = {"a"};

@@ -77,9 +77,8 @@ TEST(PageWords, CausesAreThoseOfTheTextInTheOrderOfTheJson) {
     const Cause& first = read.explanation->causes[static_cast<std::size_t>(group.at("first").number())];
     page.push_back(first.id);
     const std::size_t layers = group.at("layers").items().size();
-    const std::string line =
-        fmt::format("  {}{}: {}, {:.1f} % of the damage", first.id, group.at("sure").boolean() ? "" : " (possible)",
-                    layers == 1 ? "1 layer" : "2 layers", 100 * group.at("share").number());
+    const std::string line = fmt::format("  {}{}: {}, {}", first.id, group.at("sure").boolean() ? "" : " (possible)",
+                                         layers == 1 ? "1 layer" : "2 layers", group.at("damage").text());
     const std::size_t found = text.find(line, at);
     ASSERT_NE(found, std::string::npos) << line << " is not behind the one before in\n" << text;
     at = found;
