@@ -2,10 +2,11 @@
 import hashlib
 import os
 
+import numpy as np
 import pytest
 
 ONE_IN = 6
-STATES = {}  # of the random numbers of a file that has such tests, before its first one
+DRAWN = set()  # files that have such tests, and random data
 
 
 def pytest_configure(config):
@@ -19,7 +20,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("sampled"):
             many.setdefault(item.path, []).append(item)
-    STATES.update((path, of_file[0].module.rng.bit_generator.state) for path, of_file in many.items() if hasattr(of_file[0].module, "rng"))
+    DRAWN.update(path for path, of_file in many.items() if hasattr(of_file[0].module, "rng"))
     change = os.environ.get("VERNIER_SAMPLE")
     if not change:
         return
@@ -34,7 +35,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(autouse=True)
-def same_data(request):
-    """The same random data, whichever tests ran before."""
-    if request.path in STATES:
-        request.module.rng.bit_generator.state = STATES[request.path]
+def own_data(request):
+    """Each test has random data of its own, whichever tests ran before."""
+    if request.path in DRAWN:
+        seed = hashlib.sha256(f"{request.path.name}::{request.node.name}".encode()).digest()
+        request.module.rng.bit_generator.state = np.random.default_rng(list(seed)).bit_generator.state
