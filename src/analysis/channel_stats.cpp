@@ -145,6 +145,20 @@ std::map<std::string, const Layer*> weighted_readers(const Subject& subject) {
   return readers;
 }
 
+/// What products with weights make, in a network with products of two activations: queries and keys, before their heads
+/// are split.
+std::set<std::string> made_for_products(const Subject& subject) {
+  std::set<std::string> made;
+  bool any = false;
+  for (const Layer& layer : subject.layers) {
+    if (!layer.graph.empty()) continue;
+    const bool product = layer.weighted && !layer.traits.any(Trait::Convolves);
+    any = any || (product && layer.weights.empty());
+    if (product && !layer.weights.empty()) made.insert(layer.outputs.front());
+  }
+  return any ? made : std::set<std::string>();
+}
+
 }  // namespace
 
 std::vector<std::string> LargestMagnitudes::add_to(Model& model, const std::vector<Shadow>&) {
@@ -153,12 +167,13 @@ std::vector<std::string> LargestMagnitudes::add_to(Model& model, const std::vect
   for (const std::string& tensor : wanted_) {
     const auto shape = shapes_.find(tensor);
     const auto reader = readers.find(tensor);
-    if (shape == shapes_.end() || reader == readers.end()) continue;
+    if (shape == shapes_.end()) continue;
     const std::size_t rank = shape->second.size();
     if (rank < 2 || element_count(shape->second) == 0) continue;
     const std::string name = kLargest + tensor;
     add_node(*model.proto.mutable_graph(), "Abs", {tensor}, name + "/magnitude");
-    reduce(model, "ReduceMax", name + "/magnitude", name, rank, channel_axis(*reader->second, rank));
+    reduce(model, "ReduceMax", name + "/magnitude", name, rank,
+           reader == readers.end() ? rank - 1 : channel_axis(*reader->second, rank));
     outputs.push_back(name);
     tensors_.push_back(tensor);
   }
@@ -176,6 +191,7 @@ std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subj
                                                              const std::vector<std::size_t>& order) {
   std::set<std::string> tensors;
   for (const auto& [tensor, reader] : weighted_readers(subject)) tensors.insert(tensor);
+  tensors.merge(made_for_products(subject));
   LargestMagnitudes figures(subject, tensors, shapes);
   Model model = subject.model;
   const std::vector<std::string> outputs = figures.add_to(model, {});

@@ -65,8 +65,8 @@ std::map<std::string, ChannelMeans> mean_errors(const Subject& subject, const Pl
                                                 const std::vector<std::size_t>& order);
 
 /// Largest magnitude over the samples of a run in each channel of a tensor: along dimension 1 where a convolution reads
-/// it, else along the last. Of those of `tensors` in the main graph that a weighted layer reads, whose shapes are
-/// known, and that have two dimensions or more.
+/// it, else along the last. Of those of `tensors` in the main graph whose shapes are known, and that have two
+/// dimensions or more.
 class LargestMagnitudes final : public ShadowFigures {
  public:
   /// `subject` and `shapes` must outlive this.
@@ -85,7 +85,8 @@ class LargestMagnitudes final : public ShadowFigures {
   std::map<std::string, std::vector<float>> largest_;
 };
 
-/// LargestMagnitudes of all tensors that weighted layers read, over the samples of `order`, by a run of its own.
+/// LargestMagnitudes of all tensors that weighted layers read, and of queries and keys as they are made, over the
+/// samples of `order`, by a run of its own.
 std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
                                                              const std::map<std::string, Shape>& shapes,
                                                              const std::vector<std::size_t>& order);

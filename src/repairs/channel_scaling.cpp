@@ -120,6 +120,17 @@ void scale_constant(Model& model, const std::string& name, const std::function<f
   set_initializer(model, *owner_of_initializer(model, name), name, scaled);
 }
 
+std::string own_copy(Model& model, const std::string& constant, const std::string& node) {
+  onnx::NodeProto* reader = find_node(*model.proto.mutable_graph(), node);
+  if (reader == nullptr) throw Error(ErrorKind::Internal, "a node to scale is missing: " + node);
+  const std::string copy = NamePool(model).unique(constant);
+  set_initializer(model, *owner_of_initializer(model, constant), copy, initializer(model, constant).value());
+  for (std::string& input : *reader->mutable_input()) {
+    if (input == constant) input = copy;
+  }
+  return copy;
+}
+
 std::vector<ScalablePair> scalable_pairs(const Network& network) {
   const std::map<std::string, int> readers = count_readers(network.model);
   std::map<std::string, const onnx::NodeProto*> makers;

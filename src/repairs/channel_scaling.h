@@ -37,6 +37,9 @@ Proposal scaling_proposal(const ScalablePair& pair, const std::vector<float>& fa
 /// Multiplies element i of the initializer `name`, float32, by factor(i).
 void scale_constant(Model& model, const std::string& name, const std::function<float(std::size_t)>& factor);
 
+/// A copy of the constant that `node` alone reads. Errors: Internal when the node is not there any more.
+std::string own_copy(Model& model, const std::string& constant, const std::string& node);
+
 /// The nearest power of two: float values times it keep their bits.
 float power_of_two(double factor);
 

@@ -34,7 +34,7 @@ struct Network {
   const Plan& plan;
   const std::map<std::string, RangeStats>& ranges;
   const std::map<std::string, HalvedHistogram>& histograms;
-  /// Largest magnitude in each channel of an activation that a weighted layer reads.
+  /// Largest magnitude in each channel of an activation that a weighted layer reads, and of queries and keys.
   const std::map<std::string, std::vector<float>>& channel_absmax;
   /// Mean of low - float in each output channel of a weighted layer, on exact inputs.
   const std::map<std::string, ChannelMeans>& mean_error;

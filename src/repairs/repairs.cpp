@@ -85,8 +85,9 @@ const std::vector<Repair>& table() {
        .text = "cross-layer equalization: channels of two consecutive layers are scaled against each other",
        .propose = cross_layer_equalization},
       {.id = "smooth",
-       .text =
-           "SmoothQuant: large channels of an activation are scaled down, and the weights that read them are scaled up",
+       .text = "SmoothQuant: large channels of an activation are scaled down, and the weights that read them are "
+               "scaled up; "
+               "queries and keys are scaled against each other",
        .needs_noise = true,
        .needs_channels = true,
        .rounds = 2,

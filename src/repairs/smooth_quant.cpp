@@ -2,7 +2,8 @@
 // the others few levels. They are scaled towards each other, and the weights that read them the other way round.
 //   before: (norm(x) g + b) W     after: (norm(x) g/s + b/s) (S W)     and the same between two convolutions
 // What makes the activation takes the factors: a convolution in front (channel_scaling.h), or the constants of a norm,
-// or a factor of all channels, such as the half of a GELU in pieces, which becomes one for each;
+// or a factor of all channels, such as the half of a GELU in pieces, which becomes one for each; or the product that a
+// gate multiplies, as in SwiGLU: silu(x G) (x U) D = silu(x G) (x U / s) (S D);
 // also where a Reshape, a Transpose or a Gather between the two leaves the channels last. A constant that others read
 // as well, as exporters merge equal ones, gets a copy. Factors are powers of two, so that the float model keeps its
 // bits. Source: G. Xiao et al., "SmoothQuant", ICML 2023.
@@ -25,6 +26,7 @@
 #include "model/operator_traits.h"
 #include "numerics/lattice.h"
 #include "repairs/channel_scaling.h"
+#include "repairs/projections.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -42,6 +44,7 @@ struct NormScale {
     bool shared = false;
   };
   std::vector<Constant> constants;
+  std::optional<Projection> product;  // in the place of these: what a gate multiplies
   std::string why_not;
 };
 
@@ -77,8 +80,8 @@ bool brings_channels_last(const onnx::NodeProto& node) {
   return node.op_type() == "Transpose" && !order.empty() && order.back() == 1;
 }
 
-/// What makes `tensor`, whose last dimension are the channels: a norm, or the Mul and the Add behind one. Empty
-/// constants without a reason: something else makes it.
+/// What makes `tensor`, whose last dimension are the channels: a norm, the Mul and the Add behind one, or a Mul of two
+/// products, of which a gate takes the other. Empty without a reason: something else makes it.
 NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const Types& types,
                         const std::map<std::string, int>& readers, const std::string& tensor, std::size_t channels) {
   NormScale found;
@@ -94,7 +97,11 @@ NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const Typ
   const std::string& op = maker->op_type();
   if (op == "Add" || op == "Mul") {
     const int constant = constant_input(network, *maker);
-    if (constant < 0) return {};
+    for (int i = 0; op == "Mul" && constant < 0 && !found.product && i < maker->input_size(); ++i) {
+      if (ends_in(types, tensor, channels))
+        found.product = projection_of(network.model, walk, readers, maker->input(i), channels);
+    }
+    if (constant < 0) return found;
     found.constants.push_back({maker->input(constant), maker->name(), op == "Mul"});
     if (op == "Add") {
       const std::string& scaled = maker->input(1 - constant);
@@ -165,18 +172,6 @@ std::optional<bool> reads_rows(const onnx::NodeProto& node, const Tensor& weight
   return attribute_int(node, "transB", 0) == 0;
 }
 
-/// A copy of the constant that `node` alone reads. Errors: Internal when the node is not there any more.
-std::string own_copy(Model& model, const std::string& constant, const std::string& node) {
-  onnx::NodeProto* reader = find_node(*model.proto.mutable_graph(), node);
-  if (reader == nullptr) throw Error(ErrorKind::Internal, "a norm to scale is missing: " + node);
-  const std::string copy = NamePool(model).unique(constant);
-  set_initializer(model, *owner_of_initializer(model, constant), copy, initializer(model, constant).value());
-  for (std::string& input : *reader->mutable_input()) {
-    if (input == constant) input = copy;
-  }
-  return copy;
-}
-
 /// The one value of a constant for each of the channels, which are the last dimension, in its rank.
 void give_each_channel(Model& model, const std::string& constant, std::size_t channels) {
   Shape shape(std::max<std::size_t>(initializer(model, constant)->shape().size(), 1), 1);
@@ -236,7 +231,7 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
     for (std::size_t j = 0; j < seen.size(); ++j) seen[j] = std::max(seen[j], own->second[j]);
   }
   const NormScale norm = norm_scale_of(network, walk, types, readers, tensor, seen.size());
-  if (norm.constants.empty()) return std::nullopt;
+  if (norm.constants.empty() && !norm.product) return std::nullopt;
   Proposal proposal;
   std::vector<std::pair<std::string, bool>> weights;  // with whether they are read by rows
   std::vector<float> read(seen.size());
@@ -262,12 +257,15 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
   const auto [low, high] = std::ranges::minmax(factors);
   if (low == high) return std::nullopt;
   const bool factor = norm.constants.size() == 1 && norm.constants.front().may_be_scalar;
-  const char* const where = factor                       ? "the factor"
+  const char* const where = norm.product                 ? "the product that the gate multiplies"
+                            : factor                     ? "the factor"
                             : norm.constants.size() == 1 ? "the scale of the norm"
                                                          : "scale and bias of the norm";
   proposal.what = fmt::format("activation '{}': {} channels times {:g} to {:g}, in {} before it", tensor,
                               factors.size(), 1 / high, 1 / low, where);
+  if (norm.product) proposal.layers.push_back(norm.product->layer);
   proposal.rewrite = [norm, weights, factors](Model& model) {
+    if (norm.product) scale_projection(model, *norm.product, [&](std::size_t i) { return 1 / factors[i]; });
     for (const NormScale::Constant& constant : norm.constants) {
       const std::string own = constant.shared ? own_copy(model, constant.name, constant.node) : constant.name;
       if (initializer(model, own)->count() != static_cast<std::int64_t>(factors.size()))
@@ -344,6 +342,7 @@ std::vector<Proposal> smooth_quant(const Network& network, int round) {
       proposals.push_back(std::move(*proposal));
     }
   }
+  for (Proposal& proposal : smooth_attentions(network, alpha)) proposals.push_back(std::move(proposal));
   return proposals;
 }
 

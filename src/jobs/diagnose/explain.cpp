@@ -17,6 +17,7 @@
 #include "causes/causes.h"
 #include "jobs/diagnose/layer_facts.h"
 #include "numerics/metrics.h"
+#include "repairs/projections.h"
 #include "repairs/repair.h"
 #include "vernier/format.h"
 
@@ -207,11 +208,16 @@ class Offers {
     }
   }
 
-  /// A layer without one takes no factors of channels.
   bool has_stored_weight(const std::string& layer) const {
     const auto& layers = experiment_.subject().layers;
     const auto found = std::ranges::find(layers, layer, &Layer::name);
     return found == layers.end() || (found->weighted && !found->weights.empty());
+  }
+
+  /// Layers without a stored weight that factors of channels can go around.
+  bool multiplies_queries_and_keys(const std::string& layer) {
+    if (!products_) products_ = queries_and_keys(experiment_.subject().model, experiment_.all_low_plan());
+    return std::ranges::find(*products_, layer, &QueriesAndKeys::product) != products_->end();
   }
 
   const Offer& of(const Repair& repair) {
@@ -246,6 +252,7 @@ class Offers {
   std::map<std::string, ChannelMeans> mean_error_;
   std::map<std::string, double> weight_share_, noise_;
   std::map<std::string, Offer> offers_;
+  std::optional<std::vector<QueriesAndKeys>> products_;
 };
 
 /// Takes repairs out of `causes` that have nothing to change at the layer, or say why they cannot. Of the repairs for
@@ -259,7 +266,8 @@ void leave_out_idle_repairs(std::vector<Cause>& causes, const Experiment& experi
     if (std::ranges::find(own, cause.id, &CauseFinder::id) != own.end()) continue;
     std::erase_if(cause.repairs, [&](const std::string& id) {
       const auto repair = std::ranges::find(all_repairs(), id, &Repair::id);
-      if (id == "smooth" && !cause.layer.empty() && !offers.has_stored_weight(cause.layer)) return true;
+      if (id == "smooth" && !cause.layer.empty() && !offers.has_stored_weight(cause.layer))
+        return !offers.multiplies_queries_and_keys(cause.layer);
       if (repair == all_repairs().end() || needs_more(id)) return false;
       const Offer& offer = offers.of(*repair);
       return cause.layer.empty() ? offer.changes.empty() : !offer.applies_to(*repair, cause.layer);
