@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "causes/cause_texts.h"
 #include "causes/causes.h"
 #include "numerics/metrics.h"
 #include "vernier/format.h"
@@ -95,7 +96,6 @@ Finding added_masks(const LayerFacts&);
 Finding masked_scores(const LayerFacts&);
 Finding all_masked_softmax(const LayerFacts&);
 // engines.cpp
-inline constexpr const char* kEngineLoss = "engine-loss";
 std::vector<Cause> engine_loss(const NetworkFacts&);
 std::vector<Cause> lost_limits(const NetworkFacts&);
 // float_sums.cpp

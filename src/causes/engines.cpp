@@ -23,7 +23,7 @@ std::vector<Cause> engine_loss(const NetworkFacts& facts) {
     text += fmt::format(". The result of this {} is the first that differs", printable(lost.op_type));
   if (!lost.option.empty())
     text += fmt::format(". The session option {} {} it", lost.option, lost.gone ? "avoids" : "reduces");
-  Cause cause{kEngineLoss,
+  Cause cause{std::string(kEngineLoss),
               lost.layer,
               {},
               lost.layer.empty() ? 0.85 : 0.95,

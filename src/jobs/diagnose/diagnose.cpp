@@ -15,7 +15,7 @@
 
 #include "analysis/figures.h"
 #include "analysis/lost_agreement.h"
-#include "causes/cause.h"
+#include "causes/cause_texts.h"
 #include "causes/causes.h"
 #include "causes/facts.h"
 #include "distributed/ranks.h"
@@ -126,7 +126,7 @@ void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& l
 /// Of a network that was repaired, or needed no repair: everything low had causes of its own.
 void explain_refused(DiagnosisRun& run, MeasuredNetwork& network, const std::optional<RefusedFile>& refused) {
   std::optional<Explanation>& found = run.report.explanation;
-  const auto is_known = [](const Cause& cause) { return cause.id == causes::kEngineLoss; };
+  const auto is_known = [](const Cause& cause) { return cause.id == kEngineLoss; };
   if (!refused || (found && std::ranges::any_of(found->causes, is_known))) return;
   NetworkFacts facts;
   facts.needed = true;

@@ -14,6 +14,7 @@
 
 #include "analysis/figures.h"
 #include "causes/cause.h"
+#include "causes/cause_texts.h"
 #include "causes/causes.h"
 #include "jobs/diagnose/layer_facts.h"
 #include "numerics/metrics.h"
@@ -122,7 +123,7 @@ bool breaks_output(const LayerRow& row) { return row.sensitivity_db.value_or(0) 
 
 /// What shares of the simulated damage count for in that of a file which an engine computes worse.
 double left_by_engine(const Cause& cause, const NetworkFacts& facts) {
-  return facts.engine_loss && cause.id != causes::kEngineLoss ? 1 - facts.engine_loss->share() : 1;
+  return facts.engine_loss && cause.id != kEngineLoss ? 1 - facts.engine_loss->share() : 1;
 }
 
 /// Kinds of causes that explain the most come first: confidence times the share of the damage of the layers that they
@@ -157,7 +158,7 @@ void order_kinds(std::vector<Cause>& causes, const std::vector<LayerRow>& ranked
   }
   const auto worth = [&](const Cause& cause) {
     const Kind& kind = kinds[cause.id];
-    const bool decides = cause.id == causes::kEngineLoss && facts.engine_loss->missed;
+    const bool decides = cause.id == kEngineLoss && facts.engine_loss->missed;
     return std::tuple(decides, kind.confidence >= causes::kLikely, kind.confidence * kind.share, kind.confidence);
   };
   std::ranges::stable_sort(causes, std::ranges::greater{}, worth);

@@ -5,7 +5,7 @@ const low = page.words.low;
 (function parts() {
   const first = page.words.first || {}, list = h("dl", {class: "record first"});
   const add = (title, rows) => { if (rows.length) list.append(h("dt", {}, title), h("dd", {}, rows.map(row => h("div", {}, row)))); };
-  add(report.repaired ? "Damage, after the repairs" : "Damage", (first.damage || []).map(row => [h("b", {class: "share"}, row.share), " ", row.layer ? layerLink(row.layer) : row.others, row.kept_in ? `, kept in ${row.kept_in}` : ""]));
+  add(first.damage_of ? `Damage, ${first.damage_of.toLowerCase()}` : "Damage", (first.damage || []).map(row => [h("b", {class: "share"}, row.share), " ", row.layer ? layerLink(row.layer) : row.others, row.kept_in ? `, kept in ${row.kept_in}` : ""]));
   add("Why", (first.why || []).map(row => [row.layer ? layerLink(row.layer) : "The network", row.possible ? ", possibly: " : ": ", shown(row.text)]).concat(page.words.only_rounding ? [[page.words.only_rounding]] : []));
   if (list.childElementCount) document.getElementById("place-parts").append(list);
 })();

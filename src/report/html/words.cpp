@@ -99,7 +99,7 @@ Json first_words(const DiagnoseReport& report) {
     if (!group.layers.empty()) row["layer"] = group.layers.front();
     why.push_back(std::move(row));
   }
-  return Json::Object{{"damage", std::move(damage)}, {"why", std::move(why)}};
+  return Json::Object{{"damage", std::move(damage)}, {"damage_of", main.of}, {"why", std::move(why)}};
 }
 
 Json texts_of(const std::vector<std::string>& texts) { return Json::Array(texts.begin(), texts.end()); }

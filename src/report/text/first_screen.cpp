@@ -9,6 +9,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "causes/cause_texts.h"
 #include "report/text/diagnosis_words.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
@@ -56,7 +57,7 @@ std::string damage_text(const DiagnoseReport& report, const TextOptions& options
   const std::size_t taken = kLabel + kShare + kKept;
   const LayerNames names(report, options, std::max<std::size_t>(options.width, taken + 20) - taken);
   std::string text;
-  if (report.repaired && !damage.layers.empty()) text = labelled("Damage", "After the repairs:", options.width);
+  if (!damage.of.empty()) text = labelled("Damage", damage.of + ":", options.width);
   const auto line = [&](double share, const std::string& of) {
     text += fmt::format("{:<{}}{:>6}  {}\n", text.empty() ? "Damage" : "", kLabel, percent_text(share), of);
   };
@@ -106,6 +107,12 @@ MainDamage main_damage(const DiagnoseReport& report) {
     shown += *row.share;
   }
   if (damage.layers.empty()) return damage;
+  const std::vector<CauseGroup> causes = main_causes(report);
+  if (!causes.empty() && causes.front().first->id == kEngineLoss) {
+    damage.of = "In the simulation";
+  } else if (report.repaired) {
+    damage.of = "After the repairs";
+  }
   damage.others = report.layers.size() - damage.layers.size();
   damage.share_of_others = std::max(0.0, 1 - shown);
   return damage;

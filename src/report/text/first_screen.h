@@ -20,6 +20,7 @@ struct MainDamage {
   std::vector<const LayerRow*> layers;
   std::size_t others = 0;
   double share_of_others = 0;
+  std::string of;  // "After the repairs", "In the simulation" if an engine does most of the damage; empty: all of it
 };
 MainDamage main_damage(const DiagnoseReport& report);
 

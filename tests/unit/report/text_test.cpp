@@ -456,6 +456,17 @@ TEST(DiagnoseText, ALadderRaisesLayersToFormats) {
             std::string::npos);
 }
 
+TEST(DiagnoseText, SharesBesideTheCauseOfAnEngineAreThoseOfTheSimulation) {
+  DiagnoseReport report = requirement_met();
+  Cause& cause = report.explanation.emplace().causes.emplace_back();
+  cause.id = "engine-loss";
+  cause.layer = report.layers.front().name;
+  cause.confidence = 0.9;
+  cause.share = 0.9;
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("Damage In the simulation: 41.2 %"), std::string::npos) << text;
+}
+
 TEST(DiagnoseText, SharesOfARepairedNetworkSaySo) {
   DiagnoseReport report = requirement_met();
   EXPECT_EQ(report_to_text(report, {}).find("after the repairs"), std::string::npos);
