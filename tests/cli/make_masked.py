@@ -1,4 +1,6 @@
-"""A network with a product that reads scores with a mask, and one that reads an infinity, and its samples: make_masked.py FOLDER"""
+"""Networks with masks, and samples of the first: make_masked.py FOLDER
+
+masked.onnx has a product that reads scores with a mask, and one that reads an infinity; softmax.onnx a constant mask."""
 import pathlib
 import sys
 
@@ -23,3 +25,9 @@ other = rng.normal(size=(10, 8, 16)).astype(np.float32)
 other[3, 0, 0] = 200  # whose exponential no float32 holds
 np.savez(folder / "masked.npz", scores=scores, other=other,
          mask=np.where(rng.random((10, 8, 16)) < 0.2, np.float32(-1e9), np.float32(0)))
+
+graph = helper.make_graph(
+    [helper.make_node("Add", ["x", "mask"], ["masked"], name="add_mask"), helper.make_node("Softmax", ["masked"], ["y"], name="softmax")],
+    "softmax", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+    [numpy_helper.from_array(np.array([0, 0, -1e9, 0], np.float32), "mask")])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "softmax.onnx")

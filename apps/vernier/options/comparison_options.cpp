@@ -161,8 +161,10 @@ void ComparisonGroup::add(CLI::App& app) {
   add_flag(app, "--no-shape-check", no_shape_check_,
            "Permute or reshape the reference if shapes differ (default: fail)")
       .group(kComparisonGroup);
-  add_flag(app, "--validate", validate,
-           "Also fail on NaN and infinities in any output (default: only in compared outputs)")
+  add_flag(
+      app, "--validate", validate,
+      "Also fail on NaN and infinities in any output, and warn of simulated layers that overflow (default: only in "
+      "compared outputs)")
       .group(kComparisonGroup);
   add_flag(app, "--fail-fast", fail_fast, "Stop at the first output that fails (default: compare all)")
       .group(kComparisonGroup);

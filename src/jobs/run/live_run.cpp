@@ -55,16 +55,38 @@ bool count_nonfinite(std::span<const std::byte> bytes, NonFinite& counts, bool (
   return counts.nan + counts.infinite > 0;
 }
 
+const onnx::NodeProto* producer(const onnx::GraphProto& graph, const std::string& tensor) {
+  const auto node = std::ranges::find_if(graph.node(), [&](const onnx::NodeProto& each) {
+    return std::ranges::find(each.output(), tensor) != each.output().end();
+  });
+  return node == graph.node().end() ? nullptr : &*node;
+}
+
 /// The node whose work a tensor is: a Round in front of it belongs to the layer that it rounds.
 const onnx::NodeProto* maker_of(const onnx::GraphProto& graph, const std::string& tensor) {
-  for (const onnx::NodeProto& node : graph.node()) {
-    if (std::find(node.output().begin(), node.output().end(), tensor) == node.output().end()) continue;
-    const bool rounds = node.domain() == kDomain && node.op_type() == "Round";
-    if (!rounds) return &node;
-    const onnx::NodeProto* behind = maker_of(graph, node.input(0));
-    return behind == nullptr ? &node : behind;
-  }
-  return nullptr;
+  const onnx::NodeProto* node = producer(graph, tensor);
+  if (node == nullptr || node->domain() != kDomain || node->op_type() != "Round") return node;
+  const onnx::NodeProto* behind = maker_of(graph, node->input(0));
+  return behind == nullptr ? node : behind;
+}
+
+/// Whether all that `tensor` is made of is finite: tensors of the run, looked up in `finite`, and constants. `reads`
+/// becomes true if a tensor of the run is among them. What the run does not show, such as a value before its rounding,
+/// is looked through.
+bool made_of_finite(const Model& model, const std::string& tensor, const std::map<std::string, bool>& finite,
+                    bool& reads) {
+  const onnx::NodeProto* node = producer(model.proto.graph(), tensor);
+  if (node == nullptr) return true;
+  return std::ranges::all_of(node->input(), [&](const std::string& input) {
+    if (const auto known = finite.find(input); known != finite.end()) {
+      reads = true;
+      return known->second;
+    }
+    NonFinite meant;
+    const std::optional<Tensor> constant = initializer(model, input);
+    if (constant) return !find_nonfinite(*constant, meant);
+    return made_of_finite(model, input, finite, reads);
+  });
 }
 
 }  // namespace
@@ -187,24 +209,55 @@ std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
     found.tensor = name;
     return found;
   }
-  OutputChoice everything;
-  everything.names = {"*"};
-  std::vector<std::string> unknown;
-  Model model = model_;
-  set_outputs(model, choose_outputs(model_, everything, unknown));
-  const Session session(runtime_, model, options_);
+  const Session session = with_every_tensor();
   const std::vector<Tensor> values = session.run(sample);
   for (std::size_t i = 0; i < values.size(); ++i) {
     NonFinite found;
     if (!find_nonfinite(values[i], found)) continue;
     found.tensor = session.output_names()[i];
-    if (const onnx::NodeProto* node = maker_of(model_.proto.graph(), found.tensor)) {
-      found.layer = node->name();
-      found.op_type = node->op_type();
-    }
-    return found;
+    return placed_in_layer(found);
   }
   return std::nullopt;
+}
+
+std::optional<NonFinite> SessionRun::overflow_inside(const JobSinks& sinks) const {
+  const Session session = with_every_tensor();
+  for (std::size_t index = 0; index < size(); ++index) {
+    if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks.progress) sinks.progress("tensors inside", index + 1, size());
+    const Sample sample = samples().at(index);
+    std::map<std::string, bool> finite;
+    for (const auto& [name, tensor] : sample) finite[name] = true;  // or it would have been refused
+    const std::vector<Tensor> values = session.run(sample);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      NonFinite found;
+      found.tensor = session.output_names()[i];
+      const bool bad = find_nonfinite(values[i], found);
+      finite[found.tensor] = !bad;
+      bool reads = false;
+      if (!bad || !made_of_finite(model_, found.tensor, finite, reads) || !reads) continue;
+      found.sample = index;
+      return placed_in_layer(found);
+    }
+  }
+  return std::nullopt;
+}
+
+Session SessionRun::with_every_tensor() const {
+  OutputChoice everything;
+  everything.names = {"*"};
+  std::vector<std::string> unknown;
+  Model model = model_;
+  set_outputs(model, choose_outputs(model_, everything, unknown));
+  return Session(runtime_, model, options_);
+}
+
+NonFinite SessionRun::placed_in_layer(NonFinite found) const {
+  if (const onnx::NodeProto* node = maker_of(model_.proto.graph(), found.tensor)) {
+    found.layer = node->name();
+    found.op_type = node->op_type();
+  }
+  return found;
 }
 
 std::string runner_name(const RunnerOptions& runner, bool on_engine, std::size_t index, std::time_t now) {

@@ -30,6 +30,7 @@ struct NonFinite {
   std::string tensor;
   std::string layer, op_type;  // of the node that made it; empty for a graph input
   std::int64_t nan = 0, infinite = 0, count = 0;
+  std::size_t sample = 0;
 };
 
 class LiveRun : public Run {
@@ -51,6 +52,9 @@ class LiveRun : public Run {
   /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
   /// when there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
   virtual std::optional<NonFinite> first_nonfinite(std::size_t index) const = 0;
+  /// Runs all samples again with every tensor in sight, up to the first value that is not finite though its node reads
+  /// finite ones. Infinities that are meant, as in a mask, are none of these. Errors: Interrupted.
+  virtual std::optional<NonFinite> overflow_inside(const JobSinks& /*sinks*/) const { return std::nullopt; }
 
  private:
   std::string name_;
@@ -86,12 +90,16 @@ class SessionRun final : public NetworkRun {
              std::vector<std::pair<std::string, std::string>> carries);
 
   std::optional<NonFinite> first_nonfinite(std::size_t index) const override;
+  std::optional<NonFinite> overflow_inside(const JobSinks& sinks) const override;
   std::size_t samples_at_once(std::size_t batch, const Warn& warn) const override;
   std::vector<Iteration> together(std::size_t first, const std::vector<Sample>& samples) const override;
 
  private:
   std::vector<NamedTensor> infer(const Sample& sample, double& seconds) const override;
   std::vector<NamedTensor> named(std::vector<Tensor> values) const;
+  Session with_every_tensor() const;
+  /// With the layer whose work it is.
+  NonFinite placed_in_layer(NonFinite found) const;
 
   std::shared_ptr<const Runtime> runtime_;
   Model model_;

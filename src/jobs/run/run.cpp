@@ -363,11 +363,31 @@ class Job {
       result_.passed = result_.passed && result_.pairs.back().passed;
     }
     result_.passed = result_.passed && result_.nonfinite == 0;
+    if (options_.validate && result_.nonfinite == 0) warn_of_overflow_inside();
     if (outputs_) say(RunSaved{/*inputs=*/false, result_.iterations, options_.save_outputs});
     tell_saved_inputs(result_.iterations);
     if (tallies_.empty()) say(NothingCompared{result_.runs.front(), result_.iterations});
     if (!options_.save_accuracy.empty()) {
       replace_file(options_.save_accuracy, result_.accuracy.to_json(options_.compare));
+    }
+  }
+
+  /// Finite outputs may hide what a simulated layer overflows to: 1 / inf is 0.
+  void warn_of_overflow_inside() const {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      const RunnerKind kind = options_.runners[i].kind;
+      if (kind == RunnerKind::OnnxRuntime || live_[i]->is_sequence()) continue;
+      if (const std::optional<NonFinite> found = live_[i]->overflow_inside(sinks_)) {
+        sinks_.warn({"overflow-inside",
+                     {{"run", live_[i]->name()},
+                      {"iteration", found->sample},
+                      {"tensor", found->tensor},
+                      {"layer", found->layer},
+                      {"op_type", found->op_type},
+                      {"nan", found->nan},
+                      {"infinite", found->infinite},
+                      {"of", found->count}}});
+      }
     }
   }
 

@@ -278,6 +278,9 @@ constexpr NoteTemplate kNotes[] = {
      "measured: {fronts:8}"},
     {"outputs-not-marked", "not marked, because their type is unknown: {tensors}"},
     {"outputs-without-numbers", "{runner:text}: outputs left out, because they hold no numbers: {outputs}"},
+    {"overflow-inside",
+     "{run:text}, iteration {iteration}: the outputs are finite, but tensor '{tensor}' of layer '{layer}' ({op_type}) "
+     "holds {nan} NaN and {infinite} infinite of {of:count} values (‹onnx-outputs› mark all checks every tensor)"},
     {"pair-costs-most",
      "the pair of '{tensor}' costs most: if '{node}' alone rounds nothing, output '{output}' gains {db:.1f} dB"},
     {"pairs-added", "target {target} adds {pairs:#pair} that the file does not have: {pairs}"},
