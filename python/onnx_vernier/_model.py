@@ -66,9 +66,8 @@ class Model:
             message = _torch.export(source, example_inputs, opset, exporter, dynamic_batch)
             self._core = _core.OnnxModel.of_bytes(message, name or type(source).__name__, "")
         else:
-            raise TypeError(
-                f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, not {type(source).__name__}"
-            )
+            text = f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, not {type(source).__name__}"
+            raise TypeError(text + (": pass its .model" if hasattr(source, "model") else ""))
 
     @property
     def name(self) -> str:

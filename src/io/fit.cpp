@@ -158,23 +158,27 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
                  const std::vector<std::string>& found, const std::string& where, bool spare) {
   std::vector<std::string> wanted;
   for (const InputInfo& input : inputs) wanted.push_back(input.name);
-  const auto fail = [&](const std::string& what, const std::string& name, const std::vector<std::string>& candidates) {
-    const std::vector<std::string> near = nearest_names(name, candidates);
+  const auto without = [](std::vector<std::string> names, const std::vector<std::string>& others) {
+    std::erase_if(names, [&](const std::string& name) { return std::ranges::find(others, name) != others.end(); });
+    return names;
+  };
+  const std::vector<std::string> unknown = without(found, wanted);
+  const std::vector<std::string> missing = without(without(wanted, found), carried);
+  const auto fail = [&](const char* what, const std::string& name, const std::string& hint) {
     throw Error(
         ErrorCode::SampleNames,
         fmt::format("{}: {} '{}': the network has inputs {}, the data has arrays {}", where, what, printable(name),
                     wanted.empty() ? "no inputs" : list_some(wanted), found.empty() ? "no arrays" : list_some(found)),
-        near.empty() ? "" : fmt::format("nearest: {}", list_some(near)));
+        hint);
   };
-  for (const std::string& name : wanted) {
-    if (std::find(found.begin(), found.end(), name) != found.end()) continue;
-    if (std::find(carried.begin(), carried.end(), name) != carried.end()) continue;
-    fail("no array for input", name, found);
+  if (!missing.empty()) {
+    const std::string& name = missing.front();
+    const std::vector<std::string> near = unknown.size() == 1 ? unknown : nearest_names(name, unknown);
+    fail("no array for input", name,
+         near.empty() ? fmt::format("add an array named '{}'", printable(name))
+                      : fmt::format("rename the array '{}' to '{}'", printable(near.front()), printable(name)));
   }
-  if (spare) return;
-  for (const std::string& name : found) {
-    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) fail("no input is called", name, wanted);
-  }
+  if (!spare && !unknown.empty()) fail("no input is called", unknown.front(), "leave that array out");
 }
 
 void check_shape(const InputInfo& input, const Shape& shape, std::size_t index, const std::string& where) {

@@ -40,7 +40,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-std::string help_hint(const CLI::App& app) { return fmt::format("{} --help-all lists them", full_name(app)); }
+std::string help_hint(const CLI::App& app) { return fmt::format("{} --help-all lists its options", full_name(app)); }
 
 void add_owners(const CLI::App& app, const std::string& name, std::vector<std::string>& owners) {
   for (const CLI::App* other : app.get_subcommands([](const CLI::App*) { return true; })) {

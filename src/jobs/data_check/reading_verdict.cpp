@@ -182,8 +182,8 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   const InputReading given = report.readings.front();
   if (!given.accuracy && !given.misfit && !given.confidence) {
     report.answer =
-        "The inputs cannot be checked: the file has no BatchNormalization, its output is not a class, and there are no "
-        "labels of classes.";
+        "The inputs cannot be checked: the file has no BatchNormalization, and its output does not look like classes. "
+        "If it has classes, pass ‹labels›.";
     return;
   }
   const Evidence judge = given.accuracy ? by_labels(given, hits)

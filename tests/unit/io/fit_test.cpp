@@ -81,9 +81,14 @@ TEST(CheckNames, ListsBothSidesAndTheNearestName) {
   const Error missing = error_of([&] { check_names(inputs, {}, {"image", "msk"}, "f.npz"); });
   EXPECT_STREQ(missing.what(),
                "f.npz: no array for input 'mask': the network has inputs image, mask, the data has arrays image, msk");
-  EXPECT_EQ(missing.hint(), "nearest: msk");
+  EXPECT_EQ(missing.hint(), "rename the array 'msk' to 'mask'");
+  const Error other = error_of([&] { check_names({float_input("input", {1})}, {}, {"arr_0"}, "f.npz"); });
+  EXPECT_EQ(other.hint(), "rename the array 'arr_0' to 'input'") << "nothing else can be meant";
+  const Error none = error_of([&] { check_names(inputs, {}, {"image"}, "f.npz"); });
+  EXPECT_EQ(none.hint(), "add an array named 'mask'");
   const Error extra = error_of([&] { check_names(inputs, {}, {"image", "mask", "label"}, "f.npz"); });
   EXPECT_NE(std::string(extra.what()).find("no input is called 'label'"), std::string::npos);
+  EXPECT_EQ(extra.hint(), "leave that array out");
 }
 
 TEST(CheckNames, CarriedInputsMayBeMissing) {
