@@ -219,9 +219,9 @@ class VerifyReport(Report):
 
     @property
     def passed(self) -> bool | None:
-        """Whether the requirement is met; None without one. False if an engine refuses the file, or if the float model is
-        itself quantized."""
-        if self.get("outcome") in ("refused", "no-float-model"):
+        """Whether the requirement is met; None without one. False if an engine refuses the file, if it has no layer in low
+        precision, or if the float model is itself quantized."""
+        if self.get("outcome") in ("refused", "nothing-left", "no-float-model"):
             return False
         return self.figures.get("passed")
 

@@ -98,6 +98,14 @@ def test_models_of_every_form(model, images, written):
     assert len(told) == 1
     with pytest.raises(TypeError, match="a model is a path, bytes"):
         vernier.Model(3)
+    with pytest.raises(TypeError, match="not Report: pass its .model"):
+        vernier.verify(model, vernier.quantize(model, {"image": images}), {"image": images})
+
+
+def test_a_float_model_passes_no_gate(model, images):
+    checked = vernier.verify(model, model, {"image": images}, min_sqnr=20)
+    assert (checked.outcome, checked.passed) == ("nothing-left", False)
+    assert vernier.verify(model, model, {"image": images}).passed is None
 
 
 def test_labels_decide(digits):

@@ -191,7 +191,7 @@ IgnoredOptions AnswerLine::add_answer(CLI::App& app, const std::string& written,
   add_footer(app,
              "Example: " + example +
                  "\nExit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 5 met, with no layer "
-                 "left in low precision; 70 internal error; 130 interrupted");
+                 "in low precision; 70 internal error; 130 interrupted");
   return ignored;
 }
 

@@ -69,13 +69,14 @@ Command add_verify(CLI::App& root, const std::string& command) {
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
-  add_footer(app,
-             "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\nExample: vernier verify "
-             "model.onnx quantized.onnx --data samples.npz --min-sqnr 20 -o verdict\nExample: vernier verify "
-             "model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\nExample: vernier verify "
-             "model.onnx quantized.onnx --data samples.npz --compile --python venv/bin/python\nExit code: 0 no "
-             "requirement, or met; 1 missed, FLOAT is quantized, or an engine refuses; 2 usage; 3 input; 4 backend; 70 "
-             "internal error; 130 interrupted");
+  add_footer(
+      app,
+      "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\nExample: vernier verify "
+      "model.onnx quantized.onnx --data samples.npz --min-sqnr 20 -o verdict\nExample: vernier verify "
+      "model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\nExample: vernier verify "
+      "model.onnx quantized.onnx --data samples.npz --compile --python venv/bin/python\nExit code: 0 no "
+      "requirement, or met; 1 missed, FLOAT is quantized, or refused; 2 usage; 3 input; 4 backend; 5 met, but in "
+      "FP32; 70 internal error; 130 interrupted");
 
   return {&app,
           &line->messages,

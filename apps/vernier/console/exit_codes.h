@@ -18,7 +18,7 @@ inline constexpr ExitCode kExitCodes[] = {
     {4,
      "backend: ONNX Runtime or an engine is missing or fails; with --compile or --target onnxruntime also: it refuses "
      "the output model"},
-    {5, "the requirement is met, but with no layer left in low precision"},
+    {5, "the requirement is met, but with no layer in low precision"},
     {70, "internal error: a fault of vernier, please report it"},
     {130, "interrupted before all was done"},
 };

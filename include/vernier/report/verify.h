@@ -49,6 +49,7 @@ struct VerifyReport {
   /// The reference holds quantized values itself, and labels do not decide: its rounding errors are in the reference,
   /// so that no requirement is met by it.
   bool reference_quantized = false;
+  bool nothing_low = false;                       // every layer of the typed file is in FP32, and so are its weights
   RunFigures figures;                             // near the limit of the worse of two orders of summation
   std::optional<OtherSums> other_sums;            // target tensorrt, of files with layers in float16 or bfloat16
   std::optional<SaturatedPairs> saturated_pairs;  // of files with int8 weights; absent: none saturates

@@ -291,7 +291,8 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   }
   const bool seen =
       std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
-  if (seen || holds_quantized_values(typed) || any_low(simulate_typed(typed))) return report;
+  report.nothing_low = !seen && !holds_quantized_values(typed) && !any_low(simulate_typed(typed));
+  if (!report.nothing_low) return report;
   if (reference_low) {
     warn({"models-swapped", {{"reference", options.float_model.name()}, {"file", options.typed_model.name()}}});
   } else {

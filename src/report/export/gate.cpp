@@ -172,6 +172,10 @@ Gate gate_of(const VerifyReport& report) {
     gate.cases.push_back({fmt::format("Q/DQ pairs of '{}'", printable(defect.node)), GateCase::State::Failed,
                           fmt::format("{}: {}", defect.kind, told(defect.text))});
   }
+  if (outcome_of(report) == Outcome::NothingLeft) {
+    gate.answer = answer_of(report).sentence;
+    gate.cases.push_back({"low precision", GateCase::State::Failed, gate.answer});
+  }
   if (is_refused(report)) gate.answer = fmt::format("{}: an engine refuses this file", printable(report.typed_file));
   if (outcome_of(report) == Outcome::NoFloatModel) {
     gate.answer = answer_of(report).sentence;

@@ -57,7 +57,8 @@ std::string_view text_of(Outcome outcome) {
       "met in simulation, but the output model misses the requirement",
       "the file that verify measured misses the requirement",
       "no choice of layers meets the requirement",
-      "met, but with no layer left in low precision: every layer is kept, or none could be lowered",
+      "met, but with no layer in low precision: every layer is kept, none could be lowered, or verify read a float "
+      "file",
       "the reference itself is quantized, so a float model is needed",
       "an engine refuses the file"};
   return kTexts[static_cast<std::size_t>(outcome)];
@@ -143,7 +144,8 @@ Outcome outcome_of(const VerifyReport& report) {
   if (test == nullptr && !report.requirement) return Outcome::NoRequirement;
   if (report.reference_quantized) return Outcome::NoFloatModel;
   const bool good = test != nullptr ? test->verdict == Verdict::Good : deciding_figures(report).passed.value_or(true);
-  return good ? Outcome::Met : Outcome::Missed;
+  if (!good) return Outcome::Missed;
+  return report.nothing_low ? Outcome::NothingLeft : Outcome::Met;
 }
 
 bool met(const DiagnoseReport& report) {
@@ -165,6 +167,7 @@ int exit_code_of(const DiagnoseReport& report) {
 
 int exit_code_of(const VerifyReport& report) {
   const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::NothingLeft) return kNothingLeftExitCode;
   return outcome == Outcome::NoRequirement || outcome == Outcome::Met ? 0 : 1;
 }
 

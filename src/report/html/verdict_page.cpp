@@ -29,6 +29,8 @@ std::string verdict_words(const VerifyReport& report) {
       return "\u2715 Requirement missed";
     case Outcome::Refused:
       return "\u2715 An engine refuses it";
+    case Outcome::NothingLeft:
+      return "\u2715 No layer in low precision";
     case Outcome::NoFloatModel:
       return "Float model needed";
     default:
@@ -38,7 +40,7 @@ std::string verdict_words(const VerifyReport& report) {
 
 const char* outcome_class(const VerifyReport& report) {
   const Outcome outcome = outcome_of(report);
-  if (outcome == Outcome::Missed || outcome == Outcome::Refused) return "missed";
+  if (outcome == Outcome::Missed || outcome == Outcome::Refused || outcome == Outcome::NothingLeft) return "missed";
   return plainly_met(report) ? "met" : "open";
 }
 

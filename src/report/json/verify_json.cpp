@@ -41,6 +41,7 @@ struct Fields<VerifyReport> {
   static constexpr bool (*was_examined)(const R&) = [](const R& report) { return report.examined > 0; };
   static constexpr bool (*written)(const R&) = [](const R& report) { return !report.files.empty(); };
   static constexpr bool (*quantized)(const R&) = [](const R& report) { return report.reference_quantized; };
+  static constexpr bool (*none_low)(const R&) = [](const R& report) { return report.nothing_low; };
   static constexpr auto outcome = [](const R& report) { return std::string(word_of(outcome_of(report))); };
   static constexpr bool (*on_engine)(const R&) = [](const R& report) { return report.engine.has_value(); };
   static constexpr auto list = std::tuple{
@@ -60,6 +61,7 @@ struct Fields<VerifyReport> {
       Field{"samples", &R::samples},
       Field{"random_data", &R::random_data},
       Field{"reference_quantized", &R::reference_quantized, quantized},
+      Field{"nothing_low", &R::nothing_low, none_low},
       Field{"requirement", &R::requirement},
       Field{"figures", &R::figures},
       Field{"other_sums", &R::other_sums},

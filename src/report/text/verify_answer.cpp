@@ -52,12 +52,13 @@ std::string sentence_of(const VerifyReport& report) {
   } else if (!report.requirement) {
     text = fmt::format("{}: {} compared with {}.", file, figure, printable(report.float_file));
   } else {
-    const bool met = outcome == Outcome::Met;
+    const bool met = outcome != Outcome::Missed;
     text =
         fmt::format("{}: {}, {} is {}{}{}.", file, figure, required_text(deciding_figures(report), *report.requirement),
                     met ? "met" : "missed", met && doubtful(report) ? " with FP32 accumulation" : "",
                     met ? reservation_of(report).clause : "");
   }
+  if (report.nothing_low) text += " The file has no layer in low precision.";
   if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
   return text;
 }
@@ -100,6 +101,11 @@ Answer answer_of(const VerifyReport& report) {
   if (report.reference_quantized) {
     answer.then("Compare with the float model that both were made from:",
                 fmt::format("vernier verify FLOAT {} {}", shell_quote(report.typed_file), same_data(report)));
+    return answer;
+  }
+  if (report.nothing_low && outcome_of(report) == Outcome::NothingLeft) {
+    answer.then("Pass the quantized file, in second place:",
+                fmt::format("vernier verify {} QUANTIZED {}", shell_quote(report.float_file), same_data(report)));
     return answer;
   }
   if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::Missed)) return answer;
