@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <numeric>
@@ -28,6 +29,15 @@ std::size_t prefix(std::string_view text, std::size_t width) {
     at += point.bytes;
   }
   return at;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// What stands behind a figure, perhaps with the punctuation of its sentence: "dB," "%)".
+bool is_unit(std::string_view word) {
+  static constexpr std::array<std::string_view, 18> kUnits{
+      "%", "dB", "ms", "us", "s", "min", "h", "d", "k", "M", "G", "B", "KB", "MB", "GB", "points", "bits", "times"};
+  return std::ranges::find(kUnits, word.substr(0, word.find_last_not_of(".,:;)?") + 1)) != kUnits.end();
 }
 
 std::string pad(std::string_view text, std::size_t width, Align align) {
@@ -64,6 +74,18 @@ std::string shorten_middle(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, prefix(text, head))) + ".." + std::string(text.substr(start));
 }
 
+std::string_view take_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  std::size_t end = std::min(text.find(' '), text.size());
+  if (end > 0 && end < text.size() && is_digit(text[end - 1])) {
+    const std::size_t next = std::min(text.find(' ', end + 1), text.size());
+    if (is_unit(text.substr(end + 1, next - end - 1))) end = next;
+  }
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end);
+  return word;
+}
+
 std::string wrap(std::string_view text, std::size_t width, std::string_view first) {
   constexpr std::size_t kNarrowLabel = 16, kAfterWideLabel = 4;
   const std::size_t label = display_width(first);
@@ -80,11 +102,7 @@ std::string wrap(std::string_view text, std::size_t width, std::string_view firs
     used = 0;
     room = room_behind(indent.size());
   };
-  while (!text.empty()) {
-    const std::size_t space = text.find(' ');
-    std::string_view word = text.substr(0, space);
-    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
-    if (word.empty()) continue;
+  for (std::string_view word = take_word(text); !word.empty(); word = take_word(text)) {
     if (used > 0 && used + 1 + display_width(word) > room) {
       new_line();
     } else if (used > 0) {

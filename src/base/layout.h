@@ -17,7 +17,12 @@ std::size_t display_width(std::string_view text);
 /// siblings. Edges: a width below 4 cuts the end off.
 std::string shorten_middle(std::string_view text, std::size_t width);
 
-/// Breaks `text` at spaces into lines of at most `width` columns; a word longer than a line is cut, behind one of
+/// Takes the next word off `text`, up to a space; empty at its end. A figure and its unit are one word: "20 dB", "90
+/// %".
+std::string_view take_word(std::string_view& text);
+
+/// Breaks `text` between words (take_word) into lines of at most `width` columns; a word longer than a line is cut,
+/// behind one of
 /// "/;:_.," where it can be, and not lost. The first line starts with `first`, the others with as many spaces, or with
 /// four where that would be more than a quarter of the line. Ends with a newline.
 std::string wrap(std::string_view text, std::size_t width, std::string_view first = {});

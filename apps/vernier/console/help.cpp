@@ -8,8 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
+#include "base/layout.h"
 #include "console/command_line.h"
 #include "console/console.h"
 
@@ -175,11 +177,10 @@ std::string names_of(const CLI::Option& option) {
   return text;
 }
 
-std::string wrap(const std::string& text, std::size_t indent, std::size_t width) {
-  std::istringstream words(text);
+std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
   std::string wrapped;
   std::size_t column = indent;
-  for (std::string word; words >> word;) {
+  for (std::string_view word = take_word(text); !word.empty(); word = take_word(text)) {
     if (column > indent && column + 1 + word.size() > width) {
       wrapped += "\n" + std::string(indent, ' ');
       column = indent;
@@ -191,6 +192,27 @@ std::string wrap(const std::string& text, std::size_t indent, std::size_t width)
     column += word.size();
   }
   return wrapped;
+}
+
+std::string fit_to_terminal(const std::string& text) {
+  constexpr std::size_t kWidestLabel = 24;
+  const std::size_t width = help_width();
+  std::istringstream lines(text);
+  std::string fit;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
+    const std::string_view words = std::string_view(line).substr(start);
+    const bool is_command = words.starts_with("vernier ") || words.starts_with("$ ");
+    if (is_command || display_width(line) <= width) {
+      fit += line + "\n";
+      continue;
+    }
+    const std::size_t gap = words.find("  ");
+    const std::size_t behind = gap == std::string_view::npos ? 0 : words.find_first_not_of(' ', gap);
+    const std::size_t label = start + behind <= kWidestLabel ? start + behind : start;
+    fit += vernier::wrap(line.substr(label), width, line.substr(0, label));
+  }
+  return fit;
 }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, CLI::AppFormatMode mode) const {

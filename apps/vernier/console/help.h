@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vernier::cli {
@@ -25,6 +26,10 @@ std::string names_of(const CLI::Option& option);
 
 /// `text` in lines of at most `width` columns, broken at spaces; lines after the first start with `indent` spaces.
 /// The first is thought to start there already. Words longer than a line stay whole.
-std::string wrap(const std::string& text, std::size_t indent, std::size_t width);
+std::string wrap(std::string_view text, std::size_t indent, std::size_t width);
+
+/// `text` with its lines broken to the width of make_help(). Commands stay on one line: they are there to be pasted.
+/// Lines that follow start below what stands behind a label and two spaces.
+std::string fit_to_terminal(const std::string& text);
 
 }  // namespace vernier::cli

@@ -21,11 +21,14 @@ function h(tag, attributes, ...children) {
   }
   for (const child of children.flat(3)) {
     if (child === undefined || child === null || child === "") continue;
-    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    element.append(child instanceof Node ? child : document.createTextNode(h.verbatim.has(tag) ? String(child) : withUnits(String(child))));
   }
   return element;
 }
+h.verbatim = new Set(["code", "pre", "textarea"]);
 h.svg = new Set(["svg", "g", "path", "rect", "line", "text", "circle", "title", "polyline"]);
+
+for (const line of document.querySelectorAll(".answer, .further")) line.textContent = withUnits(line.textContent);
 
 /** What the navigation calls a section whose title is long: all of them fit into one line. */
 const SHORT = {why: "Why", samples: "Samples", depth: "Depth", network: "Network", engine: "Engine", curve: "Curve", notes: "Notes"};

@@ -21,6 +21,10 @@ function db(value) {
   if (v === Infinity) return "exact";
   return v === -Infinity ? "not finite" : fixed(v, 1).replace(/^-0\.0$/, "0.0");
 }
+/** `text` without line breaks between a figure and its unit, as take_word() of src/base/layout.h. */
+function withUnits(text) {
+  return text.replace(/(\d) (?=(?:%|dB|ms|us|s|min|h|k|[MG]?B|KB|M|G|points|bits|times)(?!\w))/g, "$1\u00a0");
+}
 /** With its unit, where it is a number. */
 function decibels(value) { return db(value) + (has(value) && Number.isFinite(number(value)) ? " dB" : ""); }
 function plain(value, digits = 4) {

@@ -52,6 +52,14 @@ TEST(Wrap, ALongLabelDoesNotTakeTheLineFromAllLines) {
             "no-quantizer-behind: one two\n    three four five\n");
 }
 
+TEST(Wrap, KeepsAFigureAndItsUnitTogether) {
+  EXPECT_EQ(wrap("the required 20 dB is met", 15), "the required\n20 dB is met\n");
+  EXPECT_EQ(wrap("at least 90 % sure", 11), "at least\n90 % sure\n");
+  EXPECT_EQ(wrap("it took 12 s, then 3.5 MB)", 10), "it took\n12 s, then\n3.5 MB)\n");
+  EXPECT_EQ(wrap("a scale of 20 dBs", 13), "a scale of 20\ndBs\n") << "not a unit";
+  EXPECT_EQ(wrap("layer conv1 dB", 11), "layer\nconv1 dB\n");
+}
+
 TEST(Wrap, CutsAWordThatIsLongerThanALineAndLosesNothing) {
   EXPECT_EQ(wrap("a " + std::string(25, 'x') + " b", 12), "a\nxxxxxxxxxxxx\nxxxxxxxxxxxx\nx b\n");
 }
