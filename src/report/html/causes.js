@@ -8,7 +8,7 @@ const words = id => shown(id.replace(/-/g, " "));
 
 function meter(share, width) { return h("i", {class: "meter", style: `width:${(width * Math.max(0, Math.min(1, share))).toFixed(1)}px`}); }
 function figuresOf(cause) {
-  return (cause.figures || []).length ? h("p", {class: "small"}, cause.figures.map(f => `${shown(f.name)}: ${plain(f.value, 5)} ${shown(f.unit || "")}`.trim()).join(" \u00b7 ")) : "";
+  return (cause.figures || []).length ? h("p", {class: "small"}, cause.figures.map(f => `${shown(f.name)}: ${plain(f.value, f.unit === "%" ? 3 : 5)} ${shown(f.unit || "")}`.trim()).join(" \u00b7 ")) : "";
 }
 
 /** What a cause or a repair is, in a line, and the command that prints the same; for reports of other programs the command

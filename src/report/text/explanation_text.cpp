@@ -1,6 +1,7 @@
 #include "report/text/explanation_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -203,16 +204,26 @@ std::string repairs_text(const Explanation& explanation, const LayerNames& names
     }
   }
   std::string text = heading("Repairs", options);
+  std::vector<std::string> unused;  // nothing else to tell
   for (const std::string& id : order) {
     const RepairSum& sum = sums.at(id);
+    if (sum.tried == 0 && sum.example.empty()) {
+      unused.push_back(id);
+      continue;
+    }
     std::string line = fmt::format("{}: ", id);
     if (sum.tried > 0) line += fmt::format("accepted {} of {} tried", sum.accepted, sum.tried);
     if (!sum.before.empty()) line += gain_text(sum);
     const std::string example = sum.example.empty() ? "" : fmt::format(" ({})", sum.example);
     if (sum.example_tried) line += example;
-    if (sum.refused > 0) line += fmt::format("{}not applicable to {}", sum.tried > 0 ? "; " : "", sum.refused);
+    if (sum.refused > 0) {
+      line += fmt::format("{}not applicable to {}", sum.tried > 0 ? "; " : "", plural(sum.refused, "place"));
+    }
     if (!sum.example_tried) line += example;
     text += wrap(line, options.width, "  ");
+  }
+  if (!unused.empty()) {
+    text += wrap(fmt::format("not applicable: {}", fmt::join(unused, ", ")), options.width, "  ");
   }
   return text;
 }

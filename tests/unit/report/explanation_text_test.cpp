@@ -274,7 +274,15 @@ TEST(ExplanationText, ShowsAnAcceptedRepairWhereThereIsOne) {
   EXPECT_NE(text.find("accepted 2 of 3 tried, median SQNR of these 20.0 dB to 35.0 dB"), std::string::npos) << text;
   EXPECT_NE(text.find("(c: gains most)"), std::string::npos) << text;
   for (RepairTried& row : explanation.repairs) row.before_db = row.after_db = {};
-  EXPECT_NE(explanation_section(with(explanation), {}).find("accepted 2 of 2 tried (b: moved); not applicable to 1\n"),
+  EXPECT_NE(explanation_section(with(explanation), {.width = 200})
+                .find("accepted 2 of 2 tried (b: moved); not applicable to 1 place\n"),
+            std::string::npos);
+  for (const char* id : {"fuse-gelu", "clip-cube"}) {
+    RepairTried row;
+    row.id = id;
+    explanation.repairs.push_back(row);
+  }
+  EXPECT_NE(explanation_section(with(explanation), {}).find("  not applicable: fuse-gelu, clip-cube\n"),
             std::string::npos);
 }
 
