@@ -265,7 +265,7 @@ def checked(vernier, folder, name):
         if pair["sqnr_db"] is None and pair["format"] != "int32":
             wrong.append(f"no error of {pair['tensor']}")
     for row in loss["tensors"]:
-        for key in ("sqnr_db", "own_sqnr_db", "inherited_sqnr_db"):
+        for key in ("sqnr_db", "own_sqnr_db", "propagated_db"):
             if not finite(row[key]):
                 wrong.append(f"{key} of {row['tensor']} is {row[key]}")
         if row["own_sqnr_db"] is not None and float(row["own_sqnr_db"]) < 5:

@@ -36,7 +36,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// What stands behind a figure, perhaps with the punctuation of its sentence: "dB," "%)".
 bool is_unit(std::string_view word) {
   static constexpr std::array<std::string_view, 18> kUnits{
-      "%", "dB", "ms", "us", "s", "min", "h", "d", "k", "M", "G", "B", "KB", "MB", "GB", "points", "bits", "times"};
+      "%", "dB", "ms", "us", "s", "min", "h", "d", "k", "M", "G", "B", "kB", "MB", "GB", "points", "bits", "times"};
   return std::ranges::find(kUnits, word.substr(0, word.find_last_not_of(".,:;)?") + 1)) != kUnits.end();
 }
 

@@ -56,7 +56,7 @@ def test_the_engine_gives_what_is_simulated(network, data, tmp_path):
     assert abs(worst(report["engine"]["figures"]) - worst((saturated or report)["figures"])) < 1.5
     if saturated:
         return  # the figures of layers are without
-    layers = {layer["name"]: layer["propagated_sqnr_db"] for layer in report["layers"]}
+    layers = {layer["name"]: layer["sqnr_db"] for layer in report["layers"]}
     assert len(report["engine"]["layers"]) > 0.8 * len(layers)
     distances = sorted(abs(float(layer["sqnr_db"]) - float(layers[layer["name"]])) for layer in report["engine"]["layers"])
     assert distances[len(distances) // 2] < 0.5, "half of the layers are as simulated"

@@ -200,7 +200,7 @@ def test_verify_puts_the_engine_beside_the_simulation(vernier, model, tmp_path):
     engine = report["engine"]
     assert done.returncode == 0 and engine["engine"] == "TensorRT 11.0.0 on Stand-in GPU"
     assert abs(engine["figures"]["outputs"][0]["sqnr_db"] - report["figures"]["outputs"][0]["sqnr_db"]) < 0.5
-    simulated = {layer["name"]: layer["propagated_sqnr_db"] for layer in report["layers"]}
+    simulated = {layer["name"]: layer["sqnr_db"] for layer in report["layers"]}
     for layer in engine["layers"]:
         assert abs(layer["sqnr_db"] - simulated[layer["name"]]) < 0.5, layer
     assert {layer["name"] for layer in engine["layers"]} == {"first", "relu", "second"}

@@ -45,12 +45,12 @@ TEST(PlantedScale, VerifyShowsTheFirstDifferenceAtTheLayerWithTheWrongScale) {
     ASSERT_EQ(broken.layers.size(), clean.layers.size());
     std::string first;
     for (std::size_t i = 0; i < clean.layers.size() && first.empty(); ++i) {
-      if (broken.layers[i].propagated_sqnr_db != clean.layers[i].propagated_sqnr_db) first = broken.layers[i].name;
+      if (broken.layers[i].sqnr_db != clean.layers[i].sqnr_db) first = broken.layers[i].name;
     }
     EXPECT_EQ(first, layer);
     for (const LayerRow& row : broken.layers) {
       if (row.name != layer) continue;
-      EXPECT_LT(row.propagated_sqnr_db.value(), 6) << "most of the signal is gone";
+      EXPECT_LT(row.sqnr_db.value(), 6) << "most of the signal is gone";
     }
   }
 }

@@ -160,7 +160,7 @@ def test_a_file_of_our_own_stores_what_the_float_model_has(target, tmp_path):
             "-o", "quantized.onnx", folder=tmp_path)
     found = verdict_of(tmp_path, digits / "digits.onnx", "quantized.onnx", digits / "test.npz")
     assert not {"other-values", "wrong-codes", "shifted-codes"} & set(kinds(found))
-    figures = {layer["name"]: layer["propagated_sqnr_db"] for layer in found["layers"]}
+    figures = {layer["name"]: layer["sqnr_db"] for layer in found["layers"]}
     assert figures["block1_project_bn"] > 20, "the Conv that absorbed it is its twin"
     assert "block1_project_conv" not in figures
 

@@ -68,10 +68,6 @@ constexpr const char* kAccuracy = R"(A network gives wrong results in low precis
 vernier COMMAND --help describes a command.
 )";
 
-std::string wrapped(const char* indent, std::string_view text) {
-  return indent + wrap(std::string(text), std::string_view(indent).size(), 80);
-}
-
 std::string causes() {
   std::string text = "Causes that diagnose and fix look for, with the formats that they are for:\n";
   for (const CauseName& cause : cause_names())
@@ -81,7 +77,7 @@ std::string causes() {
 
 std::string findings(const char* head, std::span<const FindingName> names) {
   std::string text = head;
-  for (const FindingName& name : names) text += fmt::format("\n{}\n{}\n", name.kind, wrapped("  ", name.text));
+  for (const FindingName& name : names) text += fmt::format("\n{}\n  {}\n", name.kind, name.text);
   return text;
 }
 
@@ -122,9 +118,8 @@ std::string errors() {
 
 /// What `vernier help E301` prints.
 std::string text_of(const ErrorPage& page) {
-  const auto part = [](const char* text) { return wrap(command_words(text), 6, 80); };
-  return fmt::format("{}: {}\n\nWhy   {}\nFix   {}\n      $ {}\n", code_name(page.code), page.title, part(page.why),
-                     part(page.cure), command_words(page.command));
+  return fmt::format("{}: {}\n\nWhy   {}\nFix   {}\n      $ {}\n", code_name(page.code), page.title,
+                     command_words(page.why), command_words(page.cure), command_words(page.command));
 }
 
 struct ReportColumn {
@@ -134,9 +129,9 @@ struct ReportColumn {
 
 constexpr std::array kColumns{
     ReportColumn{"local,own,own_sqnr_db", "SQNR of a layer's output on exact inputs: the local error"},
-    ReportColumn{"propagated,inherited,inherited_sqnr_db",
+    ReportColumn{"propagated,propagated_db",
                  "SQNR of a layer's output if only its inputs are in error, with everything low: the propagated error"},
-    ReportColumn{"both,propagated_sqnr_db", "SQNR at a layer's output with everything low: local and propagated error"},
+    ReportColumn{"both,sqnr_db", "SQNR at a layer's output with everything low: local and propagated error"},
     ReportColumn{
         "sensitivity,sens.,sensitivity_db",
         "SQNR of the network's output with only this layer in low precision, on a few samples, half of them the "
@@ -179,7 +174,7 @@ constexpr std::array kWords{
                  "error, made on exact inputs, and a propagated error, from its inputs"},
     ReportColumn{"local-error", "SQNR of a layer's output on exact inputs; own_sqnr_db in report.json"},
     ReportColumn{"propagated-error",
-                 "SQNR of a layer's output if only its inputs are in error, with everything low; inherited_sqnr_db in "
+                 "SQNR of a layer's output if only its inputs are in error, with everything low; propagated_db in "
                  "report.json"},
     ReportColumn{"scheme", "The tensors that are quantized, their formats and scales: the rules of the target"},
     ReportColumn{"runner", "The engine that computed the figures, or the simulation of one on the CPU"},
@@ -204,10 +199,12 @@ constexpr std::array kWords{
     ReportColumn{"cross-fitted",
                  "Each half of the samples is measured on a network that the other half calibrated. "
                  "Figures then hold for samples that did not calibrate"},
-    ReportColumn{"new-samples,on-new-samples",
-                 "Samples that Vernier has not seen. 'The output model, on new samples' is cross-fitted: each half "
-                 "of the samples is measured with the ranges of the other. 'At least, on new samples (90 %)' is a "
-                 "bound; --claim-confidence sets its confidence"},
+    ReportColumn{"new-samples,on-new-samples,bound-on-new-samples,bound",
+                 "Samples that Vernier has not seen. The bound is what the figure exceeds on them, with the confidence "
+                 "of --claim-confidence. It lies below the figure of the samples that you gave"},
+    ReportColumn{"held-out,on-held-out-samples",
+                 "Samples that did not calibrate. The output model is cross-fitted: each half of the samples is "
+                 "measured with the ranges of the other"},
     ReportColumn{"interval,sqnr_db_95_percent",
                  "The 95 % confidence interval of a figure: two ends, where a bound (at-least) has one"},
     ReportColumn{"confidence", "How often such an interval or bound would hold if the samples were drawn again"},
@@ -244,12 +241,13 @@ std::vector<Explained> explained_names() {
                                                       cause.id, cause.formats, cause.text, listed_by("causes"))});
   }
   for (const FindingName& defect : defect_names()) {
-    all.push_back({std::string(defect.kind), fmt::format("{}: a defect of a Q/DQ file\n{}\n{}", defect.kind,
-                                                         wrapped("  ", defect.text), listed_by("defects"))});
+    all.push_back({std::string(defect.kind), fmt::format("{}: a defect of a Q/DQ file\n  {}\n{}", defect.kind,
+                                                         defect.text, listed_by("defects"))});
   }
   for (const FindingName& place : placement_names()) {
-    all.push_back({std::string(place.kind), fmt::format("{}: a place of Q/DQ pairs that check placement names\n{}\n{}",
-                                                        place.kind, wrapped("  ", place.text), listed_by("places"))});
+    all.push_back(
+        {std::string(place.kind), fmt::format("{}: a place of Q/DQ pairs that check placement names\n  {}\n{}",
+                                              place.kind, place.text, listed_by("places"))});
   }
   for (const RepairName& repair : repair_names()) {
     all.push_back(
@@ -294,7 +292,7 @@ std::string all_names() {
   const auto listed = [](const char* kind, const auto& list, const auto& name_of) {
     std::vector<std::string> names;
     for (const auto& each : list) names.emplace_back(name_of(each));
-    return fmt::format("{}\n  {}\n", kind, wrap(fmt::format("{}", fmt::join(names, ", ")), 2, 80));
+    return fmt::format("{}\n  {}\n", kind, fmt::join(names, ", "));
   };
   const auto first = [](const ReportColumn& row) {
     return std::string_view(row.names).substr(0, std::string_view(row.names).find(','));
@@ -341,7 +339,7 @@ Command name_of_a_report(CLI::App& root) {
   add_message_options(app, *messages);
   add_footer(app, "Example: vernier help concat-scales");
   return {&app, messages.get(), [messages, words](Console& console) {
-            print_result(console, explanation(*words));
+            print_result(console, fit_to_terminal(explanation(*words)));
             return 0;
           }};
 }
@@ -356,18 +354,26 @@ Command topic(CLI::App& root, const char* name, const char* about, std::function
           }};
 }
 
+std::string accuracy() { return std::string(kAccuracy); }
+
+/// A text for people.
+template <std::string (*text)()>
+std::string fit() {
+  return fit_to_terminal(text());
+}
+
 }  // namespace
 
 std::vector<Command> add_help_topics(CLI::App& root) {
   return {
-      topic(root, "accuracy", "Choose a command for a network that is inaccurate in low precision",
-            [] { return std::string(kAccuracy); }),
-      topic(root, "causes", "List the causes that diagnose and fix look for", causes),
-      topic(root, "repairs", "List the repairs of fix, and what each costs at run time", repairs),
-      topic(root, "defects", "List the defects of Q/DQ files that check lint, verify and debug loss name", defects),
-      topic(root, "places", "List the places of Q/DQ pairs that check placement names", places),
-      topic(root, "codes", "List exit codes and outcomes", codes),
-      topic(root, "errors", "List the error codes that hints name", errors),
+      topic(root, "accuracy", "Choose a command for a network that is inaccurate in low precision", fit<accuracy>),
+      topic(root, "causes", "List the causes that diagnose and fix look for", fit<causes>),
+      topic(root, "repairs", "List the repairs of fix, and what each costs at run time", fit<repairs>),
+      topic(root, "defects", "List the defects of Q/DQ files that check lint, verify and debug loss name",
+            fit<defects>),
+      topic(root, "places", "List the places of Q/DQ pairs that check placement names", fit<places>),
+      topic(root, "codes", "List exit codes and outcomes", fit<codes>),
+      topic(root, "errors", "List the error codes that hints name", fit<errors>),
       name_of_a_report(root),
       topic(root, "report-schema", "Print the JSON Schema of report.json of diagnose and fix", report_schema),
       topic(root, "verify-schema", "Print the JSON Schema of report.json of verify", verify_schema),

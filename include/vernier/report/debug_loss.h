@@ -18,12 +18,12 @@ namespace vernier {
 
 /// One layer output that both files have. All in dB; absent where it was not measured.
 struct TensorLoss {
-  std::string layer, op_type, tensor;       // of the float model
-  std::string quantized_tensor;             // of the other file
-  Format format = Format::Float32;          // that the layer computes in there
-  double sqnr_db = 0;                       // at the tensor, all errors together
-  std::optional<double> own_sqnr_db;        // on exact inputs
-  std::optional<double> inherited_sqnr_db;  // what arrives: all noise less its own
+  std::string layer, op_type, tensor;   // of the float model
+  std::string quantized_tensor;         // of the other file
+  Format format = Format::Float32;      // that the layer computes in there
+  double sqnr_db = 0;                   // at the tensor, all errors together
+  std::optional<double> own_sqnr_db;    // on exact inputs
+  std::optional<double> propagated_db;  // what arrives: all noise less its own
 };
 
 /// One tensor that goes through Q/DQ.

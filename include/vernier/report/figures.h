@@ -156,15 +156,15 @@ struct EngineFigures {
 struct LayerRow {
   std::string name;
   std::string op_type;
-  std::string graph;                         // "" for the main graph
-  Format format = Format::Float32;           // in the all-low plan
-  std::optional<double> own_sqnr_db;         // its own error, on reference inputs
-  std::optional<double> propagated_sqnr_db;  // with everything before it low too
-  std::optional<double> inherited_sqnr_db;   // of what arrives with its inputs: propagated less own noise power
-  std::optional<double> sensitivity_db;      // SQNR of the worst judged output with only this layer low
-  std::optional<double> stored_times;  // of `verify`: the power of two of its size that its result has in the file
-  std::optional<double> share;         // of the summed damage of all layers, 0..1
-  std::int64_t values = 0;             // rounded values looked at for the counts below
+  std::string graph;                     // "" for the main graph
+  Format format = Format::Float32;       // in the all-low plan
+  std::optional<double> own_sqnr_db;     // its own error, on reference inputs
+  std::optional<double> sqnr_db;         // at its output, with everything before it low too
+  std::optional<double> propagated_db;   // of what arrives with its inputs: all noise power less its own
+  std::optional<double> sensitivity_db;  // SQNR of the worst judged output with only this layer low
+  std::optional<double> stored_times;    // of `verify`: the power of two of its size that its result has in the file
+  std::optional<double> share;           // of the summed damage of all layers, 0..1
+  std::int64_t values = 0;               // rounded values looked at for the counts below
   std::int64_t overflowed = 0, saturated = 0, subnormal = 0, flushed = 0, nan = 0;
   std::optional<std::int64_t> macs;  // multiply-accumulates of one sample; absent: no sample was read
   bool kept = false;

@@ -406,7 +406,7 @@ void measure_loss(Model typed, const DebugLossOptions& options, const JobSinks& 
       const ErrorStats of_layer = unscaled(*own[i]);
       row.own_sqnr_db = sqnr_db(of_layer);
       const double inherited = error.error_energy - of_layer.error_energy;
-      if (inherited >= 0) row.inherited_sqnr_db = sqnr_of(error.ref_energy, inherited);
+      if (inherited >= 0) row.propagated_db = sqnr_of(error.ref_energy, inherited);
     }
     report.tensors.push_back(std::move(row));
   }

@@ -425,7 +425,7 @@ class FactFinder {
       facts.subnormal = error.events.subnormal;
       facts.rounded = error.events.count;
     }
-    if (row.inherited_sqnr_db) facts.inherited_noise = noise_of_db(*row.inherited_sqnr_db);
+    if (row.propagated_db) facts.inherited_noise = noise_of_db(*row.propagated_db);
     if (row.sensitivity_db) facts.effect_noise = noise_of_db(*row.sensitivity_db);
     if (const auto found = found_.layers.find(row.name); found != found_.layers.end()) {
       const LayerProbe& seen = found->second;

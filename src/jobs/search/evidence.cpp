@@ -37,9 +37,9 @@ void fill_errors(const Evidence& evidence, const Layer& layer, LayerRow& row) {
     if (const auto found = evidence.propagated.find(output); found != evidence.propagated.end()) all += found->second;
   }
   if (all.count == 0) return;
-  row.propagated_sqnr_db = sqnr_db(all);
+  row.sqnr_db = sqnr_db(all);
   if (own != evidence.own.end() && all.finite() && all.ref_energy > 0) {
-    row.inherited_sqnr_db = db_of(std::max(0.0, all.error_energy - own_noise) / all.ref_energy);
+    row.propagated_db = db_of(std::max(0.0, all.error_energy - own_noise) / all.ref_energy);
   }
 }
 

@@ -127,8 +127,7 @@ std::vector<LayerRow> rows_of_layers(const Subject& subject, const SimulatedFile
     row.graph = layer.graph;
     if (const auto format = formats.find(&layer); format != formats.end()) row.format = format->second;
     if (const auto factor = stored.find(&layer); factor != stored.end()) row.stored_times = factor->second;
-    row.propagated_sqnr_db =
-        sqnr_db(row.stored_times ? without_factor(stats->second, *row.stored_times) : stats->second);
+    row.sqnr_db = sqnr_db(row.stored_times ? without_factor(stats->second, *row.stored_times) : stats->second);
     row.nan = stats->second.got_nan;
     row.overflowed = stats->second.got_inf;
     row.values = stats->second.count;

@@ -388,7 +388,7 @@ std::string record(const DiagnoseReport& report) {
     const std::string figure = figure_text(*report.final_figures, report.requirement) +
                                bound_clause(*report.final_figures, report.requirement);
     line("verify of the output model",
-         markdown_text(report.in_sample ? fmt::format("on these samples: {}; on new samples: {}",
+         markdown_text(report.in_sample ? fmt::format("on these samples: {}; on held-out samples: {}",
                                                       figure_text(*report.in_sample, report.requirement), figure)
                                         : figure));
   } else {

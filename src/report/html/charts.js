@@ -27,7 +27,7 @@ function depthDrawing(select, phone) {
   const H = top + barsH + gap + lineH + 26, width = W - left - right;
   const x = i => left + (i + 0.5) * width / rows.length;
   const shares = rows.map(row => row.share || 0), most = Math.max(...shares, 1e-9);
-  const finite = rows.flatMap(row => [row.own_sqnr_db, row.inherited_sqnr_db]).filter(has).map(number).filter(Number.isFinite);
+  const finite = rows.flatMap(row => [row.own_sqnr_db, row.propagated_db]).filter(has).map(number).filter(Number.isFinite);
   const low = Math.min(0, ...finite), high = Math.max(20, ...finite.map(v => Math.min(v, 90)));
   const base = top + barsH, under = base + gap;
   const y = v => under + lineH * (1 - (high - Math.min(Math.max(v, low), high)) / (high - low || 1)); // up is worse
@@ -52,7 +52,7 @@ function depthDrawing(select, phone) {
   for (const v of ticks(low, high, 4)) {
     svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, v + " dB", "end"));
   }
-  svg.append(h("path", {d: bars, class: "bars"}), h("path", {d: curve("inherited_sqnr_db"), class: "inherited"}),
+  svg.append(h("path", {d: bars, class: "bars"}), h("path", {d: curve("propagated_db"), class: "inherited"}),
     h("path", {d: curve("own_sqnr_db"), class: "own"}),
     textAt(left, H - 6, "input"), textAt(W - right, H - 6, "output", "end"),
     textAt((left + W - right) / 2, H - 6, many(rows.length, "layer") + " in graph order", "middle"));
@@ -66,7 +66,7 @@ function depthDrawing(select, phone) {
     cursor.setAttribute("x2", x(at));
     cursor.setAttribute("visibility", "visible");
     showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${formatTitle(formatOf(row))}${row.kept ? ", kept" : ""}\nshare ${percent(row.share)}` +
-      `, local ${db(row.own_sqnr_db)} dB, propagated ${db(row.inherited_sqnr_db)} dB`, clientX, clientY);
+      `, local ${db(row.own_sqnr_db)} dB, propagated ${db(row.propagated_db)} dB`, clientX, clientY);
   };
   const leave = () => { hideTip(); cursor.setAttribute("visibility", "hidden"); };
   const indexAt = event => {

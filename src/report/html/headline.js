@@ -23,7 +23,7 @@ function steps() {
   const options = page.words.options || [], best = options.find(row => row.best);
   if (best && best.answer && options.length > 1 && report.final_figures) list[list.length - 1].more += `; the best of ${many(options.length, "measured option")}`;
   if (best && !best.answer) {
-    list.push({what: `Best option: ${best.option}`, text: best.result + (best.bound ? `, ${best.bound} on new samples` : ""), more: best.kept ? `${best.kept} layers kept` + (best.work ? `, ${best.work} of the work` : "") : best.end, tone: best.end.startsWith("met") ? "good" : "", option: true});
+    list.push({what: `Best option: ${best.option}`, text: best.result, more: [best.bound ? `bound on new samples: ${best.bound}` : "", best.kept ? `${best.kept} layers kept` + (best.work ? `, ${best.work} of the work` : "") : best.end, best.worse].filter(Boolean).join("; "), tone: best.end.startsWith("met") ? "good" : "", option: true});
   }
   return list;
 }

@@ -27,7 +27,7 @@ function layerBody(row) {
   const eventText = seen ? EVENTS.filter(k => row[k] > 0).map(k => `${EVENT_NAMES[k]} ${count(row[k])}`).join(", ") || "none" : "";
   const blame = of(explanation.blame, row.name)[0], causes = causesOfLayer.get(row.name) || [], repairs = of(explanation.repairs, row.name);
   return [h("div", {class: "facts"},
-      fact("share of the damage", percent(row.share)), fact("local error", decibels(row.own_sqnr_db)), fact("propagated error", decibels(row.inherited_sqnr_db)),
+      fact("share of the damage", percent(row.share)), fact("local error", decibels(row.own_sqnr_db)), fact("propagated error", decibels(row.propagated_db)),
       fact("output with only this layer low", decibels(row.sensitivity_db)), fact("format", formatTitle(formatOf(row)) + (row.kept ? ", kept" : "")), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
       certificate ? fact("kept set without it", `${without(certificate).on_samples ? `${without(certificate).on_samples}, ${page.words.certified_figure} ` : ""}${without(certificate).result}: fails`) : ""),

@@ -39,7 +39,7 @@ function networkDrawing(select) {
     const second = single ? shown(cut(nodes[0].name)) : kinds.join(", ");
     const share = rows.reduce((sum, row) => sum + (row.share || 0), 0);
     const title = (single ? `${shown(nodes[0].name)} (${shown(nodes[0].op_type)})` : `${many(nodes.length, "layer")}: ${kinds.join(", ")}\nfrom ${shown(nodes[0].name)}\nto ${shown(nodes[nodes.length - 1].name)}`) +
-      (made(box) ? `\nout: ${made(box)}` : "") + (rows.length ? `\nshare ${single ? percent(rows[0].share) : percent(share)}` + (single ? `, local ${db(rows[0].own_sqnr_db)} dB, propagated ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatTitle(formatOf(rows[0]))}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or is unchanged");
+      (made(box) ? `\nout: ${made(box)}` : "") + (rows.length ? `\nshare ${single ? percent(rows[0].share) : percent(share)}` + (single ? `, local ${db(rows[0].own_sqnr_db)} dB, propagated ${db(rows[0].propagated_db)} dB` : "") + (single ? `\n${formatTitle(formatOf(rows[0]))}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or is unchanged");
     const group = h("g", {class: "box", tabindex: b ? "-1" : "0", role: "button", "aria-label": title.replace(/\n/g, ", "), transform: `translate(${box.x} ${box.y})`},
       h("rect", {width: bw, height: bh}),
       // Letters differ in width: an inner svg ends what is still too long at its box.
@@ -75,7 +75,7 @@ function networkDrawing(select) {
   });
   const by = h("select", {id: "colour", onchange: () => groups.forEach(group => group.paint(by.value))},
     anyShares ? h("option", {value: "share"}, "share of the damage") : "", h("option", {value: "own_sqnr_db"}, "local error"),
-    h("option", {value: "propagated_sqnr_db"}, "error with everything low"));
+    h("option", {value: "sqnr_db"}, "error with everything low"));
   onOpen.push(layer => {
     for (const group of svg.querySelectorAll(".chosen")) group.classList.remove("chosen");
     if (groupOf.has(layer)) groupOf.get(layer).classList.add("chosen");

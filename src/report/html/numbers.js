@@ -23,7 +23,7 @@ function db(value) {
 }
 /** `text` without line breaks between a figure and its unit, as take_word() of src/base/layout.h. */
 function withUnits(text) {
-  return text.replace(/(\d) (?=(?:%|dB|ms|us|s|min|h|k|[MG]?B|KB|M|G|points|bits|times)(?!\w))/g, "$1\u00a0");
+  return text.replace(/(\d) (?=(?:%|dB|ms|us|s|min|h|k|[MG]?B|kB|M|G|points|bits|times)(?!\w))/g, "$1\u00a0");
 }
 /** With its unit, where it is a number. */
 function decibels(value) { return db(value) + (has(value) && Number.isFinite(number(value)) ? " dB" : ""); }

@@ -22,14 +22,14 @@ function layerColumns() {
     ...(layers.some(row => causesOfLayer.has(row.name)) ? [{key: "cause", title: "cause", kind: "reason", value: row => causesOf(row)[0], cell: chips}] : []),
     {key: "format", title: "format", kind: "format", whole: true, value: formatOf, cell: row => [formatTitle(formatOf(row)), row.kept ? [" ", h("span", {class: "tag kept"}, "kept")] : ""]},
     {key: "share", title: "share, %", value: row => row.share, cell: row => has(row.share) ? [h("span", {class: "bar-of"}, meter(row.share / most, 32)), percentAlone(row.share)] : "\u2013", numeric: true},
-    decibelColumn("own_sqnr_db", "local, dB"), decibelColumn("inherited_sqnr_db", "propagated, dB", true), decibelColumn("sensitivity_db", "sensitivity, dB", true),
+    decibelColumn("own_sqnr_db", "local, dB"), decibelColumn("propagated_db", "propagated, dB", true), decibelColumn("sensitivity_db", "sensitivity, dB", true),
     ...events.map(key => countColumn(key, EVENT_NAMES[key], true)), countColumn("macs", "MACs", true),
     ...(layers.some(row => placeOf.has(row.name)) ? [{key: "place", title: "depth", value: row => placeOf.get(row.name), cell: row => placeOf.has(row.name) ? placeOf.get(row.name) : "", numeric: true, upFirst: true, extra: true}] : []),
   ];
 }
 
 function downloadCsv(rows) {
-  const keys = ["rank", "name", "op_type", "graph", "format", "cause", "share", "own_sqnr_db", "inherited_sqnr_db", "propagated_sqnr_db", "sensitivity_db", "values", ...EVENTS, "macs", "kept"];
+  const keys = ["rank", "name", "op_type", "graph", "format", "cause", "share", "own_sqnr_db", "propagated_db", "sqnr_db", "sensitivity_db", "values", ...EVENTS, "macs", "kept"];
   const value = (row, key) => key === "format" ? formatOf(row) : key === "cause" ? causesOf(row).join("; ") : row[key];
   // A name that begins like a formula would be run as one by a spreadsheet.
   const cell = value => value === undefined ? "" : typeof value === "string" ? '"' + value.replace(/^(?=[=+\-@\t\r])(?!-?(inf|nan)$)/, "'").replace(/"/g, '""') + '"' : String(value);

@@ -49,10 +49,10 @@ figuresSection([[report.engine ? "simulated" : "the tested model", report.figure
 })();
 
 (function worst() {
-  const rows = layers.filter(row => has(row.propagated_sqnr_db)).sort((a, b) => number(a.propagated_sqnr_db) - number(b.propagated_sqnr_db));
+  const rows = layers.filter(row => has(row.sqnr_db)).sort((a, b) => number(a.sqnr_db) - number(b.sqnr_db));
   if (!rows.length) return;
   const columns = [{title: "layer", cell: row => [layerName(row.name), row.graph ? " in " + shown(row.graph) : ""]}, {title: "operator", cell: row => shown(row.op_type)},
-    {title: "format", kind: "whole", cell: row => formatTitle(row.format)}, {title: "SQNR, dB", kind: "num", cell: row => db(row.propagated_sqnr_db)}];
+    {title: "format", kind: "whole", cell: row => formatTitle(row.format)}, {title: "SQNR, dB", kind: "num", cell: row => db(row.sqnr_db)}];
   const missing = report.not_compared || [];
   section("layers", "Layers", "Largest error at their outputs first: local and propagated error together.",
     tableOf("Layers", columns, rows, {atFirst: 30}),

@@ -55,9 +55,9 @@ std::string margin_text(const RunFigures& run, const Requirement& requirement) {
     return fmt::format("not sure on new samples: {}", required);
   }
   if (requirement.metric == Metric::MinSqnrDb) {
-    const std::optional<double> bound = bound_on_new_samples(*figure, requirement);
-    if (margin < 0 || !bound) return fmt::format("{:.1f} dB {} {}", std::abs(margin), side, required);
-    return fmt::format("{:.1f} dB above {} on new samples", *bound - *limit, required);
+    const std::string bound = bound_clause(run, requirement);
+    if (margin < 0 || bound.empty()) return fmt::format("{:.1f} dB {} {}", std::abs(margin), side, required);
+    return fmt::format("{}; {} is met", bound.substr(2), required);
   }
   if (requirement.metric == Metric::MinTop1Agreement) {
     return fmt::format("{:.1f} points {} {}", 100 * std::abs(margin), side, required);
@@ -173,6 +173,7 @@ Json page_words(const DiagnoseReport& report) {
                                      {"result", row.result},
                                      {"bound", row.bound},
                                      {"same_top1", row.same_top1},
+                                     {"worse", row.worse},
                                      {"ms", row.ms},
                                      {"end", row.end},
                                      {"best", row.best},

@@ -37,7 +37,7 @@ struct Fields<TensorLoss> {
                                           Field{"format", &R::format},
                                           Field{"sqnr_db", &R::sqnr_db},
                                           Field{"own_sqnr_db", &R::own_sqnr_db},
-                                          Field{"inherited_sqnr_db", &R::inherited_sqnr_db}};
+                                          Field{"propagated_db", &R::propagated_db}};
 };
 
 template <>

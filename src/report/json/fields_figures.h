@@ -149,24 +149,25 @@ struct Fields<LayerRow> {
   // Counts of a layer that was not looked at are not zero: they are absent.
   static constexpr bool (*counted)(const LayerRow&) = [](const LayerRow& row) { return row.values > 0; };
   static constexpr bool (*scaled)(const LayerRow&) = [](const LayerRow& row) { return row.stored_times.has_value(); };
-  static constexpr auto list = std::tuple{Field{"name", &LayerRow::name},
-                                          Field{"op_type", &LayerRow::op_type},
-                                          Field{"graph", &LayerRow::graph},
-                                          Field{"format", &LayerRow::format},
-                                          Field{"own_sqnr_db", &LayerRow::own_sqnr_db},
-                                          Field{"propagated_sqnr_db", &LayerRow::propagated_sqnr_db},
-                                          Field{"stored_times", &LayerRow::stored_times, scaled},
-                                          Field{"inherited_sqnr_db", &LayerRow::inherited_sqnr_db},
-                                          Field{"sensitivity_db", &LayerRow::sensitivity_db, nullptr, "effect_db"},
-                                          Field{"share", &LayerRow::share},
-                                          Field{"values", &LayerRow::values, counted},
-                                          Field{"overflowed", &LayerRow::overflowed, counted},
-                                          Field{"saturated", &LayerRow::saturated, counted},
-                                          Field{"subnormal", &LayerRow::subnormal, counted},
-                                          Field{"flushed", &LayerRow::flushed, counted},
-                                          Field{"nan", &LayerRow::nan, counted},
-                                          Field{"macs", &LayerRow::macs},
-                                          Field{"kept", &LayerRow::kept}};
+  static constexpr auto list =
+      std::tuple{Field{"name", &LayerRow::name},
+                 Field{"op_type", &LayerRow::op_type},
+                 Field{"graph", &LayerRow::graph},
+                 Field{"format", &LayerRow::format},
+                 Field{"own_sqnr_db", &LayerRow::own_sqnr_db},
+                 Field{"sqnr_db", &LayerRow::sqnr_db, nullptr, "propagated_sqnr_db"},
+                 Field{"stored_times", &LayerRow::stored_times, scaled},
+                 Field{"propagated_db", &LayerRow::propagated_db, nullptr, "inherited_sqnr_db"},
+                 Field{"sensitivity_db", &LayerRow::sensitivity_db, nullptr, "effect_db"},
+                 Field{"share", &LayerRow::share},
+                 Field{"values", &LayerRow::values, counted},
+                 Field{"overflowed", &LayerRow::overflowed, counted},
+                 Field{"saturated", &LayerRow::saturated, counted},
+                 Field{"subnormal", &LayerRow::subnormal, counted},
+                 Field{"flushed", &LayerRow::flushed, counted},
+                 Field{"nan", &LayerRow::nan, counted},
+                 Field{"macs", &LayerRow::macs},
+                 Field{"kept", &LayerRow::kept}};
 };
 
 template <>

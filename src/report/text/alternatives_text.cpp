@@ -72,10 +72,10 @@ std::string bound_cell(const DiagnoseReport& report, const Alternative& row) {
   return metric_text(report.requirement->metric, *bound, report.requirement->limit_for(figure->name));
 }
 
-/// Why the option with the least work is not the answer.
+/// "the top-1 agreement of 'logits' falls from 99.0 % to 96.0 %": why the option with the least work is not the answer.
 std::string worse_text(const WorseFigure& worse) {
   const auto text = [&](double value) { return worse.top1 ? percent_text(value) : db_text(value) + " dB"; };
-  return fmt::format("not adopted, because the {} of '{}' falls from {} to {}", worse.top1 ? "top-1 agreement" : "SQNR",
+  return fmt::format("the {} of '{}' falls from {} to {}", worse.top1 ? "top-1 agreement" : "SQNR",
                      printable(worse.output), text(worse.before), text(worse.now));
 }
 
@@ -161,6 +161,7 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
     if (both_work && best->kept > 0) text += fmt::format(" with {}", share_text(found));
   }
   if (best->target) text += ", if you can use that engine";
+  if (best->worse) text += ", but " + worse_text(*best->worse);
   answer.first(text + ":", command_with(printable(report.command), told(best->change), best->target.has_value()));
 }
 
@@ -174,7 +175,8 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     words.best = &row == best;
     words.end = end_text(row) + (words.best ? ", least work" : "");
     words.answer = &row == answer_of_alternatives(report);
-    words.why = row.worse ? worse_text(*row.worse) : told(row.why);
+    if (row.worse) words.worse = worse_text(*row.worse);
+    words.why = row.worse ? "not adopted, because " + words.worse : told(row.why);
     words.measured = row.end != AlternativeEnd::NotMeasured;
     words.repeats = only_repeats(row, answer_of_alternatives(report));
     if (words.repeats) {
@@ -226,7 +228,7 @@ std::string alternatives_section(const DiagnoseReport& report, const TextOptions
   table.column("of the work", Align::Right, "work");
   table.column("result", Align::Right);
   table.stays();
-  table.column("on new samples", Align::Right, "on new");
+  table.column("bound on new samples", Align::Right, "bound");
   table.stays();
   table.column("top-1 agreement", Align::Right, "top-1");
   table.column("ms", Align::Right);

@@ -27,7 +27,8 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer);
 /// A row of the table, as people read it; cells that were not measured are empty.
 struct AlternativeWords {
   std::string option, kept, work, result, bound, same_top1, ms, end;
-  std::string why;  // not measured, or not adopted: why
+  std::string why;    // not measured, or not adopted: why
+  std::string worse;  // a figure that nobody asked for, and that falls
   bool measured = true;
   bool repeats = false;  // it changed nothing, and needs no row
   bool best = false;

@@ -77,7 +77,7 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
   for (std::size_t i = 0; i < shown_rows; ++i) {
     const TensorLoss& row = report.tensors[i];
     table.row({printable(row.layer), shorten_middle(printable(row.op_type), 18), std::string(format_title(row.format)),
-               db_text(row.sqnr_db), db_text(row.own_sqnr_db), db_text(row.inherited_sqnr_db)});
+               db_text(row.sqnr_db), db_text(row.own_sqnr_db), db_text(row.propagated_db)});
   }
   if (table.empty()) return {};
   std::string text =

@@ -71,7 +71,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = kOutputModel;
   if (report.final_figures)
-    runs.emplace_back(last + std::string(report.in_sample ? ", on new samples" : ""), &*report.final_figures);
+    runs.emplace_back(last + std::string(report.in_sample ? ", on held-out samples" : ""), &*report.final_figures);
   if (report.in_sample) runs.emplace_back("the output model, on these samples", &*report.in_sample);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
@@ -110,7 +110,7 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
                                    shorten_middle(printable(row.op_type), 18),
                                    mixed ? std::string(format_title(row.format)) : "",
                                    db_text(row.own_sqnr_db),
-                                   db_text(row.inherited_sqnr_db),
+                                   db_text(row.propagated_db),
                                    by_output ? db_text(row.sensitivity_db) : "",
                                    by_output ? percent_text(row.share) : ""};
     events.add_cells(row, cells);
@@ -297,7 +297,7 @@ std::string final_section(const DiagnoseReport& report, const TextOptions& optio
   std::string text =
       fmt::format("verify of {}: {}",
                   model == report.files.end() ? std::string(kOutputModel) + ", not written" : printable(model->second),
-                  report.in_sample ? fmt::format("{} on these samples, {} on new ones",
+                  report.in_sample ? fmt::format("{} on these samples, {} on held-out ones",
                                                  figure_text(*report.in_sample, report.requirement), figure)
                                    : figure);
   if (report.reference_from_file) {

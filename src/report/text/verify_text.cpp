@@ -74,7 +74,7 @@ std::string exact_section(const VerifyReport& report, const TextOptions& options
 
 /// What the layers are ranked by: their own errors where those were measured, else the errors at their outputs.
 std::optional<double> LayerRow::*ranked_by(const VerifyReport& report) {
-  return is_measured(report.layers, &LayerRow::own_sqnr_db) ? &LayerRow::own_sqnr_db : &LayerRow::propagated_sqnr_db;
+  return is_measured(report.layers, &LayerRow::own_sqnr_db) ? &LayerRow::own_sqnr_db : &LayerRow::sqnr_db;
 }
 
 /// By name: what the engine gives at layers' outputs.
@@ -123,9 +123,9 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
         shorten_middle(printable(row.op_type), 18), std::string(format_title(row.format))};
     if (own) {
       cells.push_back(db_text(row.own_sqnr_db));
-      cells.push_back(db_text(row.inherited_sqnr_db));
+      cells.push_back(db_text(row.propagated_db));
     }
-    cells.push_back(db_text(row.propagated_sqnr_db));
+    cells.push_back(db_text(row.sqnr_db));
     if (!on_engine.empty()) {
       const auto there = on_engine.find(row.name);
       cells.push_back(there == on_engine.end() ? "-" : db_text(there->second));
@@ -157,9 +157,8 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
 }
 
 std::string compared_section(const VerifyReport& report, const TextOptions& options) {
-  const auto exact = std::ranges::count_if(report.layers, [](const LayerRow& row) {
-    return row.propagated_sqnr_db == std::numeric_limits<double>::infinity();
-  });
+  const auto exact = std::ranges::count_if(
+      report.layers, [](const LayerRow& row) { return row.sqnr_db == std::numeric_limits<double>::infinity(); });
   std::string text = fmt::format("{} compared", plural(report.compared, "layer"));
   if (exact > 0) text += fmt::format(" ({} without error)", exact);
   if (report.not_compared.empty()) return "\n" + text + "\n";

@@ -127,6 +127,12 @@ TEST(Alternatives, ARowSaysWhyItIsNotTheAnswer) {
   report.alternatives[1].worse = WorseFigure{"scores", /*top1=*/true, 0.95, 0.875};
   EXPECT_EQ(alternative_words(report)[1].why,
             "not adopted, because the top-1 agreement of 'scores' falls from 95.0 % to 87.5 %");
+  EXPECT_EQ(alternative_words(report)[1].worse, "the top-1 agreement of 'scores' falls from 95.0 % to 87.5 %");
+  report.command = "vernier diagnose m.onnx --int8 -o out";
+  EXPECT_NE(
+      report_to_text(report, {.width = 1000}).find("falls from 95.0 % to 87.5 %:\n              $ vernier fix m.onnx"),
+      std::string::npos)
+      << "who follows the advice knows what it costs: " << report_to_text(report, {.width = 1000});
   const std::string json = report_to_json(report);
   EXPECT_EQ(report_to_json(diagnose_report_from_json(json, "report.json")), json);
   report.alternatives[1].worse = WorseFigure{"boxes", /*top1=*/false, 30, 25};

@@ -46,8 +46,8 @@ LayerRow layer(const std::string& name, const std::string& op, double own, doubl
   row.op_type = op;
   row.format = Format::Int8;
   row.own_sqnr_db = own;
-  row.inherited_sqnr_db = own - 9.4;
-  row.propagated_sqnr_db = own - 10;
+  row.propagated_db = own - 9.4;
+  row.sqnr_db = own - 10;
   row.sensitivity_db = effect;
   row.share = share;
   row.values = 2'507'776;

@@ -26,7 +26,7 @@ TEST(Deploy, TellsTheFigureOfTheFileFromThatOnNewSamples) {
   report.in_sample = report.final_figures;
   report.in_sample->outputs[0].sqnr_db = 26.1;
   EXPECT_TRUE(holds(deploy_markdown(report),
-                    "| verify of the output model | on these samples: 26.1 dB; on new samples: 24.3 dB |"));
+                    "| verify of the output model | on these samples: 26.1 dB; on held-out samples: 24.3 dB |"));
   EXPECT_TRUE(holds(deploy_markdown(report), "| quantized | 9 activation pairs, 9 quantized weights |"));
 }
 

@@ -73,8 +73,8 @@ DiagnoseReport large(std::size_t layers) {
     row.op_type = node.op_type;
     row.format = Format::Int8;
     row.own_sqnr_db = 31.123456789 + static_cast<double>(i % 17);
-    row.inherited_sqnr_db = 22.987654321;
-    row.propagated_sqnr_db = 21.123456789;
+    row.propagated_db = 22.987654321;
+    row.sqnr_db = 21.123456789;
     row.sensitivity_db = 45.123456789;
     row.share = 1.0 / static_cast<double>(i + 2);
     row.values = 123456789;

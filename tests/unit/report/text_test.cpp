@@ -170,7 +170,7 @@ TEST(DiagnoseText, HasNoTableOfLayersThatWereNotMeasured) {
   DiagnoseReport report = requirement_met();
   EXPECT_NE(report_to_text(report, {}).find("\nLayers, "), std::string::npos);
   for (LayerRow& row : report.layers) {
-    row.own_sqnr_db = row.inherited_sqnr_db = row.sensitivity_db = row.share = std::nullopt;
+    row.own_sqnr_db = row.propagated_db = row.sensitivity_db = row.share = std::nullopt;
   }
   EXPECT_EQ(report_to_text(report, {}).find("\nLayers, "), std::string::npos);
 }
@@ -225,7 +225,7 @@ TEST(DiagnoseText, HasABoundForEachOption) {
   row.figures = report.final_figures;
   report.alternatives = {row};
   const std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find("result on new samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("result bound on new samples"), std::string::npos) << text;
   EXPECT_NE(text.find("24.3 dB 21.0 dB"), std::string::npos) << text;
 }
 
@@ -484,9 +484,10 @@ TEST(DiagnoseText, TellsTheFigureOnNewSamplesFromThatOfVerify) {
   report.in_sample = report.final_figures;
   report.in_sample->outputs[0].sqnr_db = 26.1;
   const std::string text = unwrapped(report_to_text(report, {}));
-  EXPECT_NE(text.find(": 26.1 dB on these samples, 24.3 dB on new ones, the required 24 dB is met"), std::string::npos)
+  EXPECT_NE(text.find(": 26.1 dB on these samples, 24.3 dB on held-out ones, the required 24 dB is met"),
+            std::string::npos)
       << text;
-  EXPECT_NE(text.find("the output model, on new samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("the output model, on held-out samples"), std::string::npos) << text;
   EXPECT_NE(text.find("the output model, on these samples"), std::string::npos) << text;
 }
 
@@ -529,7 +530,7 @@ TEST(VerifyText, RanksByTheErrorAtTheOutputsWhenOwnErrorsWereNotMeasured) {
   VerifyReport report = verified();
   for (LayerRow& row : report.layers) {
     row.own_sqnr_db.reset();
-    row.inherited_sqnr_db.reset();
+    row.propagated_db.reset();
   }
   const std::string text = report_to_text(report, {});
   EXPECT_NE(text.find("Layers, largest error at their outputs first"), std::string::npos);

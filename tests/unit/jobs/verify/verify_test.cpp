@@ -98,7 +98,7 @@ TEST(Verify, UndoesThePowerOfTwoAtWhichARepairStoresAResult) {
   const auto dense = std::ranges::find(report.layers, "dense", &LayerRow::name);
   ASSERT_NE(dense, report.layers.end());
   EXPECT_EQ(dense->stored_times, 0.125);
-  EXPECT_GT(dense->propagated_sqnr_db.value(), 40);
+  EXPECT_GT(dense->sqnr_db.value(), 40);
   EXPECT_NE(report_to_text(report, {}).find("dense, stored times 2^-3"), std::string::npos);
 }
 
@@ -109,7 +109,7 @@ TEST(Verify, OfTheFloatModelItselfFindsNoDifference) {
   EXPECT_EQ(report.figures.outputs.front().max_abs_error, 0);
   EXPECT_EQ(report.compared, 8U) << "every layer that computes: three convolutions and Relus, the pool, the Gemm";
   for (const LayerRow& row : report.layers) {
-    EXPECT_EQ(row.propagated_sqnr_db.value(), std::numeric_limits<double>::infinity()) << row.name;
+    EXPECT_EQ(row.sqnr_db.value(), std::numeric_limits<double>::infinity()) << row.name;
   }
 }
 
@@ -177,12 +177,12 @@ VerifyReport with_dropped_relu(const std::string& domain, const std::string& cod
 
 TEST(Verify, ComparesAReluThatAQuantizerDroppedBehindTheQuantizationThatDoesItsWork) {
   const VerifyReport report = with_dropped_relu("", "uint8", 0.05);
-  EXPECT_GT(row_named(report.layers, "act").propagated_sqnr_db.value(), 20) << "what its readers get";
+  EXPECT_GT(row_named(report.layers, "act").sqnr_db.value(), 20) << "what its readers get";
 }
 
 TEST(Verify, ComparesADroppedReluBehindAPairOf16BitsToo) {
   const VerifyReport report = with_dropped_relu("com.microsoft", "uint16", 0.0005);
-  EXPECT_GT(row_named(report.layers, "act").propagated_sqnr_db.value(), 60) << "what its readers get";
+  EXPECT_GT(row_named(report.layers, "act").sqnr_db.value(), 60) << "what its readers get";
 }
 
 TEST(Verify, JudgesTheRequirement) {
