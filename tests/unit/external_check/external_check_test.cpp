@@ -85,6 +85,7 @@ TEST(Judge, VernierThatCouldNotJudgeIsNoReproduction) {
   EXPECT_EQ(verdict(options, 0), Verdict::Good);
   EXPECT_EQ(verdict(options, 1), Verdict::Bad);
   for (const int code : {2, 3, 4, 70}) EXPECT_EQ(verdict(options, code), Verdict::Invalid) << code;
+  EXPECT_EQ(verdict(options, 5), Verdict::Good) << "the requirement is met, in FP32";
   options.fail_codes = {3};  // unless they are asked for
   EXPECT_EQ(verdict(options, 3), Verdict::Bad);
   EXPECT_EQ(verdict(options, 4), Verdict::Invalid);
