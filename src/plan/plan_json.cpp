@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -27,6 +28,7 @@
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -132,10 +134,12 @@ namespace {
 
 /// Two hexadecimal digits a code; empty when the values are not all on the grid. A tenth of what the values would take.
 std::string codes_text(const RepairedConstant& constant, const QuantParams& grid) {
-  if (!scales_fit(grid, constant.shape) || constant.values.empty()) return {};
-  const std::vector<std::byte> codes = encode_tensor(grid, constant.shape, constant.values);
-  if (codes.size() != constant.values.size()) return {};
-  if (decode_tensor(grid, constant.shape, codes) != constant.values) return {};
+  const Shape& shape = constant.values.shape();
+  const std::span<const float> values = constant.values.floats();
+  if (!scales_fit(grid, shape) || values.empty()) return {};
+  const std::vector<std::byte> codes = encode_tensor(grid, shape, values);
+  if (codes.size() != values.size()) return {};
+  if (!std::ranges::equal(decode_tensor(grid, shape, codes), values)) return {};
   std::string text;
   for (const std::byte code : codes) {
     for (const unsigned shift : {4U, 0U}) text += kHexDigits[std::to_integer<unsigned>(code) >> shift & 15U];
@@ -145,11 +149,12 @@ std::string codes_text(const RepairedConstant& constant, const QuantParams& grid
 
 /// `grid`: the plan's of the same name; null: none.
 ConstantEntry entry_of(const RepairedConstant& constant, const QuantParams* grid) {
-  ConstantEntry entry{constant.layer, constant.shape, {}, {}};
+  ConstantEntry entry{constant.layer, constant.values.shape(), {}, {}};
   if (grid != nullptr) entry.codes = codes_text(constant, *grid);
   if (entry.codes && !entry.codes->empty()) return entry;
   entry.codes.reset();
-  entry.values = constant.values;
+  const std::span<const float> values = constant.values.floats();
+  entry.values.emplace(values.begin(), values.end());
   return entry;
 }
 
@@ -282,25 +287,22 @@ RepairedConstant constant_of(ConstantEntry entry, const Place& place, const Quan
     count *= dim;
   }
   const Place from = place.at(entry.codes ? "codes" : "values");
-  RepairedConstant constant;
-  constant.layer = std::move(entry.layer);
-  constant.shape = std::move(entry.shape);
-  if (entry.values) constant.values = std::move(*entry.values);
+  std::vector<float> values = entry.values ? std::move(*entry.values) : std::vector<float>();
   const std::vector<std::byte> codes = entry.codes ? read_codes(*entry.codes, from) : std::vector<std::byte>();
-  const std::size_t found = entry.codes ? codes.size() : constant.values.size();
+  const std::size_t found = entry.codes ? codes.size() : values.size();
   if (!std::cmp_equal(count, found)) from.refuse(fmt::format("has {} values, 'shape' asks for {}", found, count));
   if (entry.codes) {
-    if (grid == nullptr || !scales_fit(*grid, constant.shape)) {
+    if (grid == nullptr || !scales_fit(*grid, entry.shape)) {
       from.refuse("has no grid under 'tensors' that fits its shape");
     }
-    constant.values = decode_tensor(*grid, constant.shape, codes);
+    values = decode_tensor(*grid, entry.shape, codes);
   }
-  const bool finite = std::ranges::all_of(constant.values, [](float value) { return std::isfinite(value); });
+  const bool finite = std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
   if (!entry.codes && !finite) from.refuse("holds a value that is not finite");
-  if (entry.codes && (!finite || encode_tensor(*grid, constant.shape, constant.values) != codes)) {
+  if (entry.codes && (!finite || encode_tensor(*grid, entry.shape, values) != codes)) {
     from.refuse("holds values that the format does not have");
   }
-  return constant;
+  return {std::move(entry.layer), Tensor::of(std::move(entry.shape), values)};
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "vernier/tensor.h"
 
@@ -15,9 +14,8 @@ struct Plan;
 /// Values of one initializer, read in the place of the model's own when `layer`, its only reader, runs low.
 struct RepairedConstant {
   std::string layer;
-  Shape shape;
-  std::vector<float> values;
-  bool operator==(const RepairedConstant&) const = default;
+  Tensor values;  // float32; plans share them, as each trial copies its plan
+  bool operator==(const RepairedConstant& other) const;
 };
 
 /// `model` as the layers that `plan` runs low read it. Without such constants a copy, which costs no weights.

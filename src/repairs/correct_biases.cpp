@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,9 +65,9 @@ std::vector<Proposal> correct_biases(const Network& network, int) {
       proposal.why_not = "its bias does not have one value for each output channel";
     } else {
       const auto repaired = network.plan.constants.find(name);
-      std::vector<float> values = repaired != network.plan.constants.end()
-                                      ? repaired->second.values
-                                      : std::vector<float>(bias->floats().begin(), bias->floats().end());
+      const std::span<const float> before =
+          repaired != network.plan.constants.end() ? repaired->second.values.floats() : bias->floats();
+      std::vector<float> values(before.begin(), before.end());
       const std::vector<double> sure = shrunk(error->second);
       double largest = 0;
       const onnx::AttributeProto* beta = find_attribute(*layer.node, "beta");
@@ -80,7 +81,7 @@ std::vector<Proposal> correct_biases(const Network& network, int) {
         proposal.why_not = "its mean errors are within noise";
       } else {
         proposal.what = fmt::format("removes a mean error of up to {:.3g} from {} biases", largest, values.size());
-        proposal.constants[name] = {layer.layer->name, bias->shape(), std::move(values)};
+        proposal.constants[name] = {layer.layer->name, Tensor::of(bias->shape(), values)};
       }
     }
     proposals.push_back(std::move(proposal));

@@ -307,7 +307,7 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, std::ve
   std::size_t changed = 0;
   for (std::size_t i = 0; i < nearest.size(); ++i) changed += nearest[i] != (*rounded)[i] ? 1 : 0;
   proposal.what = fmt::format("{} of {} weights are not rounded to the nearest value", changed, nearest.size());
-  proposal.constants[candidate.layer.weight] = {candidate.layer.layer->name, weight.shape(), std::move(*rounded)};
+  proposal.constants[candidate.layer.weight] = {candidate.layer.layer->name, Tensor::of(weight.shape(), *rounded)};
   return proposal;
 }
 

@@ -120,7 +120,7 @@ class IdeaReader {
       refuse(fmt::format("'{}' is read by {}: exactly one reader is required", printable(name),
                          plural(readers.size(), "layer")));
     }
-    return {readers.front(), value.shape(), {value.floats().begin(), value.floats().end()}};
+    return {readers.front(), Tensor::of(value.shape(), value.floats())};
   }
 
   std::function<void(Model&)> rewrite_to(const OnnxModel& source) {

@@ -81,8 +81,8 @@ std::string identity_of(const Experiment& experiment) {
   for (const auto& [name, constant] : all_low.constants) {
     add(name);
     add(constant.layer);
-    add(fmt::format("{}", fmt::join(constant.shape, " ")));
-    identity.add(std::as_bytes(std::span(constant.values)));
+    add(fmt::format("{}", fmt::join(constant.values.shape(), " ")));
+    identity.add(constant.values.bytes());
   }
   add(content_sha256(subject.model));
   return identity.hex();

@@ -190,7 +190,7 @@ TEST(SwitchedRuns, RoundRepairedWeightsInEachRun) {
     const Tensor weight = initializer(subject.model, node->input(1)).value();
     std::vector<float> values(weight.floats().begin(), weight.floats().end());
     std::ranges::reverse(values);
-    low.constants[node->input(1)] = {layer.name, weight.shape(), values};
+    low.constants[node->input(1)] = {layer.name, Tensor::of(weight.shape(), values)};
   }
   ASSERT_GE(low.constants.size(), 2U);
   const auto with_low = [&](const std::string& only) {

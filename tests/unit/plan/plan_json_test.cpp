@@ -2,13 +2,17 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "model/graph_edit.h"
 #include "model/model.h"
 #include "plan/cache_formats.h"
 #include "plan/plan.h"
+#include "plan/repaired_constants.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -104,8 +108,8 @@ Plan repaired() {
   Plan plan = example();
   plan.tensors.at("w").scale = {0.1F, 0.25F};
   plan.tensors.at("w").zero_point = {};
-  plan.constants["w"] = {"conv \"1\"", {2, 2}, {0.1F * 3, 0.1F * -127, 0, 0.25F * -1}};
-  plan.constants["b"] = {"conv \"1\"", {2}, {0.125F, -3}};
+  plan.constants["w"] = {"conv \"1\"", Tensor::of({2, 2}, std::vector{0.1F * 3, 0.1F * -127, 0.0F, 0.25F * -1})};
+  plan.constants["b"] = {"conv \"1\"", Tensor::of({2}, std::vector{0.125F, -3.0F})};
   return plan;
 }
 
@@ -116,6 +120,18 @@ TEST(PlanJson, RepairedWeightsAreCodesOfTheirGrid) {
   EXPECT_NE(text.find(R"("b": {"layer": "conv \"1\"", "shape": [2], "values": [0.125, -3]})"), std::string::npos)
       << text;
   EXPECT_EQ(plan_from_json(text, "p.json"), repaired());
+}
+
+TEST(RepairedConstants, AreHeldOnceForAllPlansAndNetworks) {
+  const Shape shape{64, 64};
+  Plan plan;
+  plan.layers = {{"conv", Format::Int8}};
+  plan.constants["w"] = {"conv", Tensor(Dtype::Float32, shape)};
+  const Plan of_a_trial = plan;
+  Model model;
+  set_initializer(model, *model.proto.mutable_graph(), "w", Tensor(Dtype::Float32, shape));
+  const Model low = with_repaired_constants(model, of_a_trial);
+  EXPECT_EQ(initializer(low, "w").value().bytes().data(), plan.constants.at("w").values.bytes().data());
 }
 
 TEST(PlanJson, RefusesCodesThatMeanNothing) {
