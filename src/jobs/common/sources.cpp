@@ -138,6 +138,8 @@ Sources::Sources(const Sources& read, const JobSinks& sinks)
       sinks_(sinks),
       runtime_(read.runtime_),
       device_chosen_(read.device_chosen_),
+      models_(read.models_),
+      prepared_(read.prepared_),
       samples_(read.samples_),
       calibration_(read.calibration_) {}
 

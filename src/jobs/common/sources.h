@@ -32,7 +32,7 @@ class Sources {
  public:
   /// Both must outlive it.
   Sources(const MeasureOptions& options, const JobSinks& sinks);
-  /// With the samples of `read`, which are not read again, for a job within its job. Models are read anew.
+  /// With the samples and models of `read`, which are not read again, for a job within its job.
   Sources(const Sources& read, const JobSinks& sinks);
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
@@ -49,7 +49,6 @@ class Sources {
 
   /// Whoever holds a model or a prepared one keeps it; a step that asks again reads again.
   void forget_models();
-  void forget_prepared() { prepared_.reset(); }
 
   /// The samples for `model`. Models with equal inputs share one source: a script runs once, and yields the same to
   /// all. Errors: Input, as open_samples().

@@ -151,7 +151,6 @@ std::shared_ptr<const LoadedModel> load_model(DiagnosisRun& run) {
   Loaded& loaded = model->loaded;
   loaded = load_judged(options.model, preparation_of(model->precision), run.sources);
   loaded.subject.labelled = options.search.task.labels.has_value();
-  run.sources.forget_prepared();  // repairs change it: the old weights are not to stay
   report_input(run, *model);
   lower_layers(run, *model);
   model->objective = chosen_objective(options, run.sources, *loaded.original, loaded.views);
