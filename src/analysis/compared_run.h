@@ -1,6 +1,7 @@
 // The loop of every comparison over all samples: outputs of two networks, compared where a sample ran.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct ComparedRun {
   /// Noise energy that each sample adds to the worst judged output, in the order of the samples: how hard it is.
   std::vector<double> sample_noise;
   Recorder seen;  // by operators, of all samples
+
+  /// Of the judged outputs of one sample, in the order of Subject::judged.
+  void add(const Subject& subject, std::size_t sample, const std::vector<SampleOutcome>& outcomes);
 };
 
 /// Runs all samples through `session`, each with a copy of `recorder`. `compare` makes outcomes of judged outputs, in

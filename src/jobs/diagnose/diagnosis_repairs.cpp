@@ -60,12 +60,10 @@ void forget_repairs(DiagnosisRun& run, const MeasuredNetwork& plain, const Accep
   }
 }
 
-/// `unseen`: what everything low does to the samples, against the float model.
-void know(KnownTrials::BySample unseen, Experiment& experiment) {
-  if (experiment.golden() != nullptr) return;
-  const std::optional<KnownPlan> known = experiment.known(experiment.all_low_plan());
+/// What everything low does to the samples, against the float model.
+void know(KnownTrials::BySample outcomes, const std::optional<KnownPlan>& known) {
   if (!known) return;
-  for (auto& [sample, outcomes] : unseen) known->trials.add(known->plan, sample, std::move(outcomes));
+  for (auto& [sample, of_sample] : outcomes) known->trials.add(known->plan, sample, std::move(of_sample));
 }
 
 /// Local errors and everything low, to the report.
@@ -109,7 +107,10 @@ Repaired repair(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network, co
   plain.measured.keep();
   plain.experiment.forget_switched();
   auto repaired = std::make_unique<MeasuredNetwork>(run, plain.from, std::move(variant));
-  know(std::move(tried.unseen), repaired->experiment);
+  if (Experiment& experiment = repaired->experiment; experiment.golden() == nullptr) {
+    know(std::move(tried.unseen), experiment.known(experiment.all_low_plan()));
+    know(std::move(tried.own), experiment.known_own(experiment.all_low_plan()));
+  }
   Repaired result{low, std::exchange(network, std::move(repaired)), {std::move(tried.notes), tried.rewritten}};
   result.low = measure_repaired(run, *network);
   return result;
@@ -174,7 +175,11 @@ Verification adopt(DiagnosisRun& run, std::unique_ptr<MeasuredNetwork>& network,
   }
   const bool shows_ranking = !option.report.kept->layers.empty() || run.options.rank;
   if (shows_ranking && run.ranks_layers() && network->evidence.alone.empty() && !run.interrupted()) {
-    run.step("sensitivity", [&] { measure_sensitivities(run, *network); });
+    run.step("sensitivity", [&] {
+      if (run.options.rank || network->evidence.presumed.empty()) return measure_sensitivities(run, *network);
+      network->sensitivities.measure_kept(option.report.kept->layers);
+      note_left_out(run, *network);
+    });
     rank(run, *network);
   }
   report.cross_fit = option.report.cross_fit;

@@ -75,7 +75,8 @@ void measure_sensitivities(DiagnosisRun& run, MeasuredNetwork& network) {
 
 void note_left_out(DiagnosisRun& run, const MeasuredNetwork& network) {
   std::erase_if(run.report.notes, [](const Note& note) {
-    return note.code == "sensitivities-of-the-worst" || note.code == "sensitivities-left-out";
+    return note.code == "sensitivities-of-the-worst" || note.code == "sensitivities-of-the-kept" ||
+           note.code == "sensitivities-left-out";
   });
   if (const auto left_out = network.sensitivities.left_out()) run.note_once(*left_out);
 }

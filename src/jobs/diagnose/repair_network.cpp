@@ -101,7 +101,7 @@ class NetworkRepair {
         options_(options),
         teacher_(teacher),
         no_rewrites_(std::move(no_rewrites)),
-        to_judge_(samples_to_judge(total_macs(experiment))),
+        to_judge_(samples_to_judge(total_macs(experiment), enough != nullptr)),
         shares_(shares_of(loaded.subject, teacher.samples())),
         own_(loaded.subject) {
     own_.samples = &teacher.samples();
@@ -214,7 +214,7 @@ struct Attempt {
   std::optional<TaughtNetwork> taught;
   std::shared_ptr<CrossFit> halves;
   std::vector<PlannedLayer> layers{};       // of the halves
-  std::unique_ptr<KnownTrials> outcomes{};  // of these
+  std::unique_ptr<KnownTrials> outcomes{};  // of these; without halves of `taught`
   OutputError error;
 };
 
@@ -264,32 +264,37 @@ TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const Pre
 
   // Judged on samples that taught nothing, where there are such.
   Yardstick yardstick(subject, experiment.reference().outputs, labels, plain != nullptr || loaded.calibration);
-  const auto measure_one = [&](const Subject& network, const Plan& plan) {
+  const auto measure_one = [&](const Subject& network, const Plan& plan, KnownTrials& outcomes) {
     RoundedWeights weights;
-    return yardstick.measure({{&network, plan, &weights, all_samples(subject)}});
+    const KnownPlan seen{outcomes, {}};
+    return yardstick.measure({{&network, plan, &weights, all_samples(subject)}}, &seen);
+  };
+  const auto measure_low = [&] {
+    KnownTrials unused;
+    const std::optional<OutputError> known =
+        experiment.golden() == nullptr ? yardstick.of_outputs(experiment.all_low().outputs) : std::nullopt;
+    return known ? *known : measure_one(subject, experiment.all_low_plan(), unused);
   };
   const auto measure_plain = [&] {
     const std::optional<KnownPlan> known =
         experiment.golden() == nullptr ? experiment.known(experiment.all_low_plan()) : std::nullopt;
     return yardstick.measure(plain->networks(subject, experiment.all_low_plan()), known ? &*known : nullptr);
   };
-  const OutputError before = plain != nullptr  ? measure_plain()
-                             : repair.before() ? *repair.before()
-                                               : measure_one(subject, experiment.all_low_plan());
+  const OutputError before = plain != nullptr ? measure_plain() : repair.before() ? *repair.before() : measure_low();
   const Shares& shares = repair.shares();
   const auto attempt = [&](const std::vector<AcceptedProposal>& some) {
     Attempt one;
+    one.outcomes = std::make_unique<KnownTrials>();
     if (plain == nullptr) {
       one.taught = repair.taught(some, shares.all);
       const std::optional<OutputError> known = repair.after(some);
-      one.error = known ? *known : measure_one(one.taught->state.subject, one.taught->state.plan);
+      one.error = known ? *known : measure_one(one.taught->state.subject, one.taught->state.plan, *one.outcomes);
       return one;
     }
     TaughtNetwork first = repair.taught(some, shares.teach);
     const Plan formats = first.state.plan;  // of the layers, which are the same in both halves
     one.halves = std::make_shared<CrossFit>(std::array{half_of(std::move(first), shares.decide),
                                                        half_of(repair.taught(some, shares.decide), shares.teach)});
-    one.outcomes = std::make_unique<KnownTrials>();
     const KnownPlan seen{*one.outcomes, {}};
     one.error = yardstick.measure(one.halves->networks(subject, formats), &seen);
     one.layers = formats.layers;
@@ -328,9 +333,10 @@ TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const Pre
   }
   if (!all.taught) all.taught = repair.taught(stays, shares.all);
   // The halves were repaired apart, and may have gained by chance. The samples that taught the file flatter it.
+  KnownTrials own;
   if (plain != nullptr) {
-    const OutputError without = measure_one(subject, experiment.all_low_plan());
-    const OutputError with = measure_one(all.taught->state.subject, all.taught->state.plan);
+    const OutputError without = measure_low();
+    const OutputError with = measure_one(all.taught->state.subject, all.taught->state.plan, own);
     if (!gains(without, with, finite_again)) {
       const AgreementChange lost = agreement_change(without.moved, with.moved);
       take_back(repaired.tried, lost.costs()
@@ -345,7 +351,8 @@ TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const Pre
   repaired.state = std::move(all.taught->state);
   repaired.halves = std::move(all.halves);
   // From here on the halves have the layers of the network that all samples taught.
-  if (all.outcomes && all.layers == repaired.state.plan.layers) repaired.unseen = all.outcomes->of({});
+  if (plain != nullptr && all.layers == repaired.state.plan.layers) repaired.unseen = all.outcomes->of({});
+  repaired.own = plain != nullptr ? own.of({}) : all.outcomes->of({});
   repaired.notes.push_back(
       {"repairs-together",
        {{"with", db_of(all.error.noise)},

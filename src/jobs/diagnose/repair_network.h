@@ -24,6 +24,7 @@ struct TriedRepairs {
   RepairState state;                 // to go on with; as it was when nothing was accepted
   std::shared_ptr<CrossFit> halves;  // that each half of the samples taught; null: they are not halved
   KnownTrials::BySample unseen;      // what everything low does in these halves, as far as it was measured
+  KnownTrials::BySample own;         // the same of `state`, which all samples taught
   std::vector<RepairTried> tried;
   bool changed = false;
   bool rewritten = false;   // the float model is another, equal one

@@ -126,6 +126,17 @@ void SingleSensitivities::measure_worst() {
   others_ = evidence_.presumed.size();
 }
 
+void SingleSensitivities::measure_kept(const std::vector<std::string>& kept) {
+  std::vector<std::string> wanted;
+  for (const std::string& name : names()) {
+    if (std::ranges::find(kept, name) != kept.end()) wanted.push_back(name);
+  }
+  measure_on(few_samples(experiment_), wanted);
+  for (const std::string& name : wanted) evidence_.presumed.erase(name);
+  others_ = evidence_.presumed.size();
+  kept_alone_ = true;
+}
+
 bool SingleSensitivities::measure_more() {
   if (evidence_.alone.empty()) {
     evidence_.presumed.clear();  // it led astray
@@ -209,7 +220,8 @@ std::vector<std::string> SingleSensitivities::names() const {
 
 std::optional<Note> SingleSensitivities::left_out() const {
   if (others_ > 0) {
-    return Note{"sensitivities-of-the-worst", {{"measured", evidence_.alone.size()}, {"others", others_}}};
+    return Note{kept_alone_ ? "sensitivities-of-the-kept" : "sensitivities-of-the-worst",
+                {{"measured", evidence_.alone.size()}, {"others", others_}}};
   }
   const std::size_t all = measurable_layers(experiment_).size();
   const std::size_t measured = layers_to_measure(experiment_);

@@ -32,6 +32,8 @@ class SingleSensitivities {
   /// For a search, which needs those that matter: of many layers each on the hardest sample alone, and the worst third
   /// as measure(). Fills Evidence::presumed for the others.
   void measure_worst();
+  /// Of an answer's layers, where Evidence::presumed says something of all others.
+  void measure_kept(const std::vector<std::string>& kept);
   /// That layers were left out; nothing: none was.
   std::optional<Note> left_out() const;
   /// When the ranking turned out poor: where none was measured, measure_worst(), then all as measure(), then on three
@@ -48,7 +50,8 @@ class SingleSensitivities {
   Measured& measured_;
   double& inferences_;
   std::size_t samples_ = 0;  // that the sensitivities rest on
-  std::size_t others_ = 0;   // layers that were measured on one sample alone
+  std::size_t others_ = 0;   // layers that were measured on one sample alone, or of which another network tells
+  bool kept_alone_ = false;
 };
 
 }  // namespace vernier

@@ -15,11 +15,14 @@ namespace vernier {
 namespace {
 
 /// log(error / signal), not below log(1e-15); of a sample without signal 0 where there is an error.
-double log_share(const ErrorStats& error) {
+double log_share(double signal, double error) {
   constexpr double kLeast = 1e-15;
-  if (!error.finite()) return 0;
-  if (error.ref_energy <= 0) return error.error_energy > 0 ? 0 : std::log(kLeast);
-  return std::log(error.error_energy / error.ref_energy + kLeast);
+  if (signal <= 0) return error > 0 ? 0 : std::log(kLeast);
+  return std::log(error / signal + kLeast);
+}
+
+double log_share(const ErrorStats& error) {
+  return error.finite() ? log_share(error.ref_energy, error.error_energy) : 0;
 }
 
 }  // namespace
@@ -36,11 +39,40 @@ void Yardstick::learn_telling(const std::vector<std::size_t>& samples) {
   });
 }
 
+bool Yardstick::looks_inside() const {
+  return std::ranges::any_of(judged_, [](const JudgedTensor& one) { return !one.softmax.empty(); });
+}
+
+void Yardstick::add_sums(const std::map<std::string, OutputStats>& outputs, OutputError& error) const {
+  error.noise = noise_share(outputs);
+  error.moved = rows_moved(subject_, outputs);
+  if (requirement_ != nullptr) error.damage = deciding_figure(subject_, outputs, *requirement_).damage;
+}
+
+std::optional<OutputError> Yardstick::of_outputs(const std::map<std::string, OutputStats>& outputs) const {
+  if (looks_inside() || labels_) return std::nullopt;
+  OutputError error;
+  for (const JudgedTensor& tensor : judged_) {
+    const auto stats = outputs.find(tensor.output);
+    if (stats == outputs.end() || !stats->second.pooled.finite()) return std::nullopt;
+    if (stats->second.each.size() != subject_.samples->size()) return std::nullopt;
+    if (!unseen_) continue;
+    std::vector<double>& noise = error.log_noise.emplace_back();
+    for (const SampleSums& sample : stats->second.each) {
+      noise.push_back(log_share(sample.ref_energy, sample.error_energy));
+    }
+  }
+  error.output_log_noise = error.log_noise;
+  add_sums(outputs, error);
+  error.telling = error.noise;
+  return error;
+}
+
 OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks, const KnownPlan* known) {
   const std::size_t outputs = judged_.size();
   std::vector<JudgedTensor> all;
   for (const JudgedTensor& tensor : judged_) all.push_back({tensor.output, {}});
-  const bool inside = std::ranges::any_of(judged_, [](const JudgedTensor& one) { return !one.softmax.empty(); });
+  const bool inside = looks_inside();
   if (inside) all.insert(all.end(), judged_.begin(), judged_.end());
 
   OutputError error;
@@ -83,11 +115,12 @@ OutputError Yardstick::measure(const std::vector<JudgedNetwork>& networks, const
       return true;
     });
   }
-  error.noise = noise_share(stats);
+  add_sums(stats, error);
   error.telling = inside ? noise_share(telling) : error.noise;
-  error.moved = labels_ ? std::move(wrong) : rows_moved(subject_, stats);
-  if (labels_) error.moved_words = "a right label";
-  if (requirement_ != nullptr) error.damage = deciding_figure(subject_, stats, *requirement_).damage;
+  if (labels_) {
+    error.moved = std::move(wrong);
+    error.moved_words = "a right label";
+  }
   error.in_front = std::move(telling);
   return error;
 }

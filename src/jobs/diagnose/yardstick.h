@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,9 +57,14 @@ class Yardstick {
   /// network, what is known is not run again. What is run is added; null: nothing is known. Cost: one simulated
   /// inference a sample; with a Softmax in front of an output one of the float model as well, once.
   OutputError measure(const std::vector<JudgedNetwork>& networks, const KnownPlan* known = nullptr);
+  /// The same of a network whose outputs on all samples were compared before; nullopt where these do not tell.
+  std::optional<OutputError> of_outputs(const std::map<std::string, OutputStats>& outputs) const;
 
  private:
   void learn_telling(const std::vector<std::size_t>& samples);
+  /// Whether a Softmax makes an output.
+  bool looks_inside() const;
+  void add_sums(const std::map<std::string, OutputStats>& outputs, OutputError& error) const;
 
   const Subject& subject_;
   const OutputStore& outputs_;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "analysis/beside_known.h"
+#include "analysis/compared_run.h"
 #include "analysis/known_trials.h"
 #include "distributed/ranks.h"
 #include "model/graph_edit.h"
@@ -156,6 +157,14 @@ LockstepRun Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
 }
 
 Lockstep Experiment::outputs_of_all_low() {
+  const std::optional<KnownPlan> before = golden() == nullptr ? known_own(all_low_plan_) : std::nullopt;
+  const std::vector<std::size_t> samples = all_samples(*subject_);
+  if (before) {
+    const std::vector<KnownTrials::Outcomes> outcomes = before->trials.first_of(before->plan, samples);
+    ComparedRun run;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) run.add(*subject_, samples[i], outcomes[i]);
+    if (outcomes.size() == samples.size()) return {{}, std::move(run.outputs), std::move(run.sample_noise)};
+  }
   BesideKnown run = run_beside_known(
       *subject_, lower_simulated(subject_->model, subject_->layers, all_low_plan_, weights), reference().outputs);
   return {{}, std::move(run.outputs), std::move(run.sample_noise)};
@@ -172,8 +181,7 @@ TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, cons
                                     const std::vector<std::size_t>& order, bool early_stop,
                                     const PairedSamples* paired) {
   const Plan plan = plan_keeping(layers);
-  std::optional<KnownPlan> before;
-  if (subject_->carries.empty()) before.emplace(*known_, plan_digest(plan));
+  const std::optional<KnownPlan> before = known_own(plan);
   return run_trial(
       *subject_, plan, judged_against(), weights, requirement, order, early_stop, paired, [this] { return switched(); },
       before ? &*before : nullptr);
@@ -214,6 +222,11 @@ const LowStats* Experiment::low_outputs() {
 std::optional<KnownPlan> Experiment::known(const Plan& plan) {
   if (!subject_->carries.empty()) return std::nullopt;
   return KnownPlan{*known_, unseen_ ? unseen_->plan_digest(plan) : plan_digest(plan)};
+}
+
+std::optional<KnownPlan> Experiment::known_own(const Plan& plan) {
+  if (!subject_->carries.empty()) return std::nullopt;
+  return KnownPlan{*known_, plan_digest(plan)};
 }
 
 void Experiment::set_known_trials(std::map<std::string, KnownTrials::BySample> trials) {

@@ -89,7 +89,7 @@ class Experiment {
   /// compared with those of the subject, outputs with those of reference().
   void run_all_low(const std::vector<Match>& matches) { set_all_low(lockstep_of_all_low(matches).run()); }
   LockstepRun lockstep_of_all_low(const std::vector<Match>& matches);
-  /// Of outputs alone.
+  /// Of outputs alone. What is known of all samples is not run again.
   Lockstep outputs_of_all_low();
   void set_all_low(Lockstep measured);
   const Lockstep& all_low() const { return all_low_; }
@@ -129,6 +129,8 @@ class Experiment {
   std::string plan_digest(const Plan& plan);
   /// What trials of a search have given by now. Nothing is known of sequences.
   std::optional<KnownPlan> known(const Plan& plan);
+  /// The same of the network that all samples taught, where others judge.
+  std::optional<KnownPlan> known_own(const Plan& plan);
   std::map<std::string, KnownTrials::BySample> known_trials() const { return known_->by_plan(); }
   std::size_t recalled_trials() const { return known_->recalled(); }
   void set_known_trials(std::map<std::string, KnownTrials::BySample> trials);

@@ -40,18 +40,12 @@ Trial trial_of(const Subject& subject, const TrialResult& result, const Requirem
   return trial;
 }
 
-/// Of the network that all samples taught.
-std::optional<KnownPlan> known_of_own(Experiment& experiment, const Plan& plan) {
-  const std::optional<KnownPlan> known = experiment.known(plan);
-  return known ? std::optional(KnownPlan{known->trials, experiment.plan_digest(plan)}) : std::nullopt;
-}
-
 /// What is known of a plan: of each network that may judge it.
 std::vector<KnownPlan> known_of_all(Experiment& experiment, const Plan& plan) {
   std::vector<KnownPlan> all;
   if (const auto known = experiment.known(plan)) all.push_back(*known);
   if (experiment.unseen() == nullptr) return all;
-  if (const auto own = known_of_own(experiment, plan)) all.push_back(*own);
+  if (const auto own = experiment.known_own(plan)) all.push_back(*own);
   return all;
 }
 
@@ -65,7 +59,7 @@ Trial worse_with_own_samples(Experiment& experiment, const Subject& subject, con
     own = trial_of(experiment.subject(), experiment.all_low().outputs, requirement);
   } else {
     const Plan plan = experiment.plan_of(set);
-    const std::optional<KnownPlan> before = known_of_own(experiment, plan);
+    const std::optional<KnownPlan> before = experiment.known_own(plan);
     const TrialResult result = run_trial(
         subject, plan, experiment.judged_against(), experiment.weights, &requirement, experiment.hardest_first(),
         early_stop, nullptr, [&] { return experiment.switched(); }, before ? &*before : nullptr);

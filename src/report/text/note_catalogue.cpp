@@ -388,6 +388,9 @@ constexpr NoteTemplate kNotes[] = {
     {"sensitivities-left-out",
      "sensitivity was measured for the {measured} layers with the largest local errors; {others} more rank after them "
      "by local error"},
+    {"sensitivities-of-the-kept",
+     "with repairs sensitivity was measured for the {measured} kept layers; the other {others} are ranked by their "
+     "sensitivity without repairs and their local errors. ‹rank› measures all"},
     {"sensitivities-of-the-worst",
      "sensitivity was measured on several samples for the {measured} worst layers; the other {others} are ranked by "
      "one sample. ‹rank› measures all"},
