@@ -45,6 +45,16 @@ std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::s
   return chosen;
 }
 
+/// For how many samples each of the chosen ones stands: the hardest for themselves, the spread ones for all others.
+std::vector<double> weights_of(std::size_t chosen, std::size_t wanted, std::size_t all) {
+  const std::size_t hard = std::min(all, (wanted + 1) / 2);
+  std::vector<double> weights(chosen, 1);
+  for (std::size_t i = hard; i < chosen; ++i) {
+    weights[i] = static_cast<double>(all - hard) / static_cast<double>(chosen - hard);
+  }
+  return weights;
+}
+
 /// For each of them half of the network's nodes run again. A node takes about a microsecond, so that 20 million are
 /// some 20 seconds of work a sample.
 std::size_t most_layers(const Experiment& experiment) {
@@ -159,6 +169,7 @@ void SingleSensitivities::measure_on(std::size_t samples, const std::vector<std:
   SensitivityOptions options;
   options.samples = chosen_samples(experiment_.all_low().sample_noise, samples);
   samples_ = options.samples.size();
+  evidence_.alone_weights = weights_of(samples_, samples, subject.samples->size());
   // What was measured on the first of them alone is not measured again.
   const std::vector<std::size_t> first{options.samples.front()};
   std::vector<std::string> unknown;

@@ -261,6 +261,34 @@ std::optional<LoweredWork> lowered_work(const Experiment& experiment) {
   return work;
 }
 
+namespace {
+
+/// Sums over the samples as they stand for all: most of them were chosen because they are hard.
+std::map<std::string, OutputStats> weighted(std::map<std::string, OutputStats> outputs,
+                                            const std::vector<double>& weights) {
+  for (auto& [name, stats] : outputs) {
+    if (stats.each.size() != weights.size() || !stats.pooled.finite()) continue;
+    stats.pooled.ref_energy = stats.pooled.error_energy = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      stats.pooled.ref_energy += weights[i] * stats.each[i].ref_energy;
+      stats.pooled.error_energy += weights[i] * stats.each[i].error_energy;
+    }
+  }
+  return outputs;
+}
+
+/// As predicted_damage(), of all samples.
+double shown_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement) {
+  const auto alone = evidence.alone.find(layer);
+  if (alone == evidence.alone.end() || evidence.alone_weights.empty())
+    return predicted_damage(evidence, layer, requirement);
+  Evidence of_all;
+  of_all.alone[layer] = weighted(alone->second, evidence.alone_weights);
+  return predicted_damage(of_all, layer, requirement);
+}
+
+}  // namespace
+
 std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence) {
   const Plan& plan = experiment.all_low_plan();
   const PlannedFormats formats(plan);
@@ -279,7 +307,7 @@ std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& 
     row.graph = layer.graph;
     if (!experiment.shapes().empty()) row.macs = macs.at(layer.name);
     fill_errors(evidence, layer, row);
-    const double damage = predicted_damage(evidence, layer.name, experiment.requirement());
+    const double damage = shown_damage(evidence, layer.name, experiment.requirement());
     const auto alone = evidence.alone.find(layer.name);
     if (candidate && alone != evidence.alone.end()) {
       row.sensitivity_db = db_of(noise_share(alone->second));

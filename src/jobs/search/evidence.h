@@ -20,6 +20,7 @@ struct Evidence {
   std::unordered_map<std::string, LayerError> own;                            // on reference inputs
   std::unordered_map<std::string, ErrorStats> propagated;                     // by tensor, everything low
   std::unordered_map<std::string, std::map<std::string, OutputStats>> alone;  // judged outputs, only this layer low
+  std::vector<double> alone_weights;  // for how many of all samples each of these stands, in order; empty: alike
   /// Damage of single layers that was told (presume()), or is of one sample. What was measured counts more.
   std::unordered_map<std::string, double> presumed;
 };
