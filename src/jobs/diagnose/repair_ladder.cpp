@@ -122,9 +122,9 @@ bool surely_better(const OutputError& before, const OutputError& after) {
   return gain_of_all(before.log_noise, after.log_noise).sure() > 0 && behind.nats > behind.scatter;
 }
 
-std::size_t samples_to_judge(std::int64_t macs_of_a_sample, bool one_of_several) {
+std::size_t samples_to_judge(std::int64_t macs_of_a_sample) {
   constexpr std::int64_t kLarge = 1'000'000'000;
-  return (macs_of_a_sample < kLarge ? kSamples : kSamples / 2) / (one_of_several ? 2 : 1);
+  return macs_of_a_sample < kLarge ? kSamples : kSamples / 2;
 }
 
 LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge,

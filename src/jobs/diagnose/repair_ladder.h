@@ -90,9 +90,8 @@ struct LadderSamples {
 };
 
 /// On how many samples layers are judged: eight, and four where one takes 10^9 multiply-accumulates or more, as each
-/// has many values there. Of `one_of_several` ways half as many, as the network's output has the last word. Decided by
-/// work, not by time: the same network gives the same answer everywhere.
-std::size_t samples_to_judge(std::int64_t macs_of_a_sample, bool one_of_several);
+/// has many values there. Decided by work, not by time: the same network gives the same answer everywhere.
+std::size_t samples_to_judge(std::int64_t macs_of_a_sample);
 
 /// Of `learn` 16 and of `judge` `most`, evenly; of fewer than that all.
 LadderSamples ladder_samples(const std::vector<std::size_t>& learn, const std::vector<std::size_t>& judge,

@@ -101,7 +101,7 @@ class NetworkRepair {
         options_(options),
         teacher_(teacher),
         no_rewrites_(std::move(no_rewrites)),
-        to_judge_(samples_to_judge(total_macs(experiment), enough != nullptr)),
+        to_judge_(samples_to_judge(total_macs(experiment))),
         shares_(shares_of(loaded.subject, teacher.samples())),
         own_(loaded.subject) {
     own_.samples = &teacher.samples();
