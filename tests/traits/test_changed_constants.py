@@ -148,6 +148,23 @@ def test_a_mask_with_another_limit_is_not_named_beside_a_wrong_constant(kind, tm
     assert [(defect["kind"], defect["node"]) for defect in defects] == [("other-operator", "scaled")], defects
 
 
+def test_a_wrong_constant_of_two_layers_is_named(tmp_path):
+    def shared(wrong):
+        b = Builder(441, 18)
+        scale = b.constant("scale", b.normal(WIDTH) * np.float32([8 if wrong and i == 3 else 1 for i in range(WIDTH)]))
+        b.add("Mul", ["x", scale], "first")
+        b.add("MatMul", [b.add("Relu", ["first"], "hidden"), b.constant("w", b.normal(WIDTH, WIDTH) * np.float32(0.25))], "mixed")
+        b.add("Mul", ["mixed", scale], "y")
+        return b.model([("x", FLOAT, [ROWS, WIDTH])], [("y", FLOAT, [ROWS, WIDTH])])
+
+    onnx.save(shared(False), tmp_path / "float.onnx")
+    onnx.save(shared(True), tmp_path / "other.onnx")
+    np.savez(tmp_path / "x.npz", x=Builder(423).normal(12, ROWS, WIDTH))
+    vernier("convert", "--fp16", "other.onnx", "-o", "typed.onnx", folder=tmp_path)
+    done = vernier("verify", "float.onnx", "typed.onnx", "--data", "x.npz", "--min-sqnr", "25", "--json", folder=tmp_path, codes=(1,))
+    assert {defect["node"] for defect in json.loads(done.stdout)["defects"]} == {"first", "y"}
+
+
 def test_no_figure_without_rounding_is_that_of_an_overflow(tmp_path):
     """Squares of the largest row overflow in FP16."""
     def squares(wrong):

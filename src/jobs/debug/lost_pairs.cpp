@@ -314,9 +314,10 @@ std::vector<FoundDefect> find_lost_pairs(const Subject& subject, const Simulated
     const bool fine = !shown && gain.second >= kMendedDb && sqnr_db(all.at(gain.first).pooled) >= kDamagedByWidthDb;
     if (!shown && gain.second < (fine ? kGain : kMendedDb)) continue;
     const bool scaled_down = can_scale_down(file, file.quantized[pair]);
-    PairReason reason = starves                      ? reason_of(starved.at(pair), cure_of_few_levels(scaled_down))
-                        : wide_scales.contains(pair) ? reason_of_some(wide_scales.at(pair), own.block > 0)
-                                                     : reason_of_loss(own, scaled_down);
+    PairReason reason = starves ? reason_of(starved.at(pair), cure_of_few_levels(scaled_down))
+                        : wide_scales.contains(pair) && !has_far_too_large_scale(own)
+                            ? reason_of_some(wide_scales.at(pair), own.block > 0)
+                            : reason_of_loss(own, scaled_down);
     if (const auto channels = cut.find(pair); channels != cut.end() && channels->second.lost < channels->second.all) {
       const CutChannels& some = channels->second;
       reason.why = fmt::format(

@@ -435,7 +435,8 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
   const auto is_harmless = [&](const Named& one) {
     std::vector<const OtherLayer*> others;
     for (const Named& each : all_named) {
-      if (&each != &one && each.other.values) others.push_back(&each.other);
+      // A constant that two layers read is one.
+      if (each.other.values && each.other.constant != one.other.constant) others.push_back(&each.other);
     }
     return one.other.values && !one.same && !others.empty() && asked.agree_with(others);
   };
