@@ -1,4 +1,4 @@
-// What engines compute otherwise than a file says: in kernels of their own, for one layer or for several as one.
+// What engines compute differently from what a file says: in kernels of their own, for one layer or for several as one.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -15,6 +15,8 @@ namespace causes {
 std::vector<Cause> engine_loss(const NetworkFacts& facts) {
   if (!facts.engine_loss) return {};
   const EngineLossFacts& lost = *facts.engine_loss;
+  constexpr double kLeast = 0.01;
+  if (!(lost.share() >= kLeast)) return {};
   std::string text = fmt::format(
       "{} gets {:.1f} dB, not {:.1f} dB as simulated{}. Its own fusions and kernels add {:.0f} % of the noise",
       lost.engine, db_of(lost.there), db_of(lost.simulated),

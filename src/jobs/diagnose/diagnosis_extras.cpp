@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,15 +46,18 @@ std::optional<Note> what_onnxruntime_loses(const DiagnosisRun& run, MeasuredNetw
   return note;
 }
 
-/// Noise over signal of the worst output there, and of the same output simulated.
+/// Noise over signal of the output that loses most there, and of the same output simulated.
 EngineLossFacts noise_of(const EngineFigures& there, const RunFigures& simulated) {
   EngineLossFacts loss;
   loss.engine = there.engine;
+  double most = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < std::min(there.figures.outputs.size(), simulated.outputs.size()); ++i) {
-    const double noise = noise_of_db(there.figures.outputs[i].sqnr_db);
-    if (noise <= loss.there) continue;
-    loss.there = noise;
-    loss.simulated = noise_of_db(simulated.outputs[i].sqnr_db);
+    const double db = there.figures.outputs[i].sqnr_db, wanted = simulated.outputs[i].sqnr_db;
+    const double lost = db == wanted ? 0 : wanted - db;
+    if (!(lost > most)) continue;
+    most = lost;
+    loss.there = noise_of_db(db);
+    loss.simulated = noise_of_db(wanted);
   }
   loss.missed = there.figures.passed == false && simulated.passed != false;
   return loss;

@@ -92,7 +92,9 @@ class FactFinder {
     network.softmaxes =
         softmax_facts(experiment_.subject(), plan(), experiment_.weights, hard, [&](const std::string& layer) {
           const auto row = std::ranges::find(rows_, layer, &LayerRow::name);
-          return row == rows_.end() ? 0 : (*row)->share.value_or(shared ? 0 : 1);
+          if (row == rows_.end()) return 0.0;
+          const bool breaks = (*row)->sensitivity_db == -std::numeric_limits<double>::infinity();
+          return (*row)->share.value_or(shared && !breaks ? 0 : 1);
         });
     network.decisions = std::move(nodes.decisions);
     network.amplifiers = std::move(nodes.amplifiers);
