@@ -70,23 +70,18 @@ const onnx::NodeProto* maker_of(const onnx::GraphProto& graph, const std::string
   return behind == nullptr ? node : behind;
 }
 
-/// Whether all that `tensor` is made of is finite: tensors of the run, looked up in `finite`, and constants. `reads`
-/// becomes true if a tensor of the run is among them. What the run does not show, such as a value before its rounding,
-/// is looked through.
-bool made_of_finite(const Model& model, const std::string& tensor, const std::map<std::string, bool>& finite,
-                    bool& reads) {
-  const onnx::NodeProto* node = producer(model.proto.graph(), tensor);
-  if (node == nullptr) return true;
-  return std::ranges::all_of(node->input(), [&](const std::string& input) {
-    if (const auto known = finite.find(input); known != finite.end()) {
-      reads = true;
-      return known->second;
+/// What a simulated model computes if it rounds nothing.
+Model without_roundings(Model model) {
+  for_each_graph(*model.proto.mutable_graph(), [](onnx::GraphProto& graph) {
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      if (node.domain() != kDomain || node.op_type() != "Round") continue;
+      node.set_op_type("Identity");
+      node.clear_domain();
+      node.clear_attribute();
+      node.mutable_input()->DeleteSubrange(1, node.input_size() - 1);
     }
-    NonFinite meant;
-    const std::optional<Tensor> constant = initializer(model, input);
-    if (constant) return !find_nonfinite(*constant, meant);
-    return made_of_finite(model, input, finite, reads);
   });
+  return model;
 }
 
 }  // namespace
@@ -209,7 +204,7 @@ std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
     found.tensor = name;
     return found;
   }
-  const Session session = with_every_tensor();
+  const Session session = with_every_tensor(model_);
   const std::vector<Tensor> values = session.run(sample);
   for (std::size_t i = 0; i < values.size(); ++i) {
     NonFinite found;
@@ -221,21 +216,28 @@ std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
 }
 
 std::optional<NonFinite> SessionRun::overflow_inside(const JobSinks& sinks) const {
-  const Session session = with_every_tensor();
+  const Session session = with_every_tensor(model_);
+  std::optional<Session> exact;
   for (std::size_t index = 0; index < size(); ++index) {
     if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
     if (sinks.progress) sinks.progress("tensors inside", index + 1, size());
     const Sample sample = samples().at(index);
-    std::map<std::string, bool> finite;
-    for (const auto& [name, tensor] : sample) finite[name] = true;  // or it would have been refused
     const std::vector<Tensor> values = session.run(sample);
+    NonFinite any;
+    if (std::ranges::none_of(values, [&](const Tensor& value) { return find_nonfinite(value, any); })) continue;
+    // Infinities that the float model has too, as in a mask, are meant.
+    if (!exact) exact.emplace(with_every_tensor(without_roundings(model_)));
+    std::map<std::string, Tensor> meant;
+    std::vector<Tensor> exact_values = exact->run(sample);
+    for (std::size_t i = 0; i < exact_values.size(); ++i) {
+      meant.emplace(exact->output_names()[i], std::move(exact_values[i]));
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      NonFinite found;
+      NonFinite found, wanted;
       found.tensor = session.output_names()[i];
-      const bool bad = find_nonfinite(values[i], found);
-      finite[found.tensor] = !bad;
-      bool reads = false;
-      if (!bad || !made_of_finite(model_, found.tensor, finite, reads) || !reads) continue;
+      if (!find_nonfinite(values[i], found)) continue;
+      const auto in_float = meant.find(found.tensor);
+      if (in_float == meant.end() || find_nonfinite(in_float->second, wanted)) continue;
       found.sample = index;
       return placed_in_layer(found);
     }
@@ -243,11 +245,10 @@ std::optional<NonFinite> SessionRun::overflow_inside(const JobSinks& sinks) cons
   return std::nullopt;
 }
 
-Session SessionRun::with_every_tensor() const {
+Session SessionRun::with_every_tensor(Model model) const {
   OutputChoice everything;
   everything.names = {"*"};
   std::vector<std::string> unknown;
-  Model model = model_;
   set_outputs(model, choose_outputs(model_, everything, unknown));
   return Session(runtime_, model, options_);
 }

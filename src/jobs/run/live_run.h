@@ -52,8 +52,8 @@ class LiveRun : public Run {
   /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
   /// when there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
   virtual std::optional<NonFinite> first_nonfinite(std::size_t index) const = 0;
-  /// Runs all samples again with every tensor in sight, up to the first value that is not finite though its node reads
-  /// finite ones. Infinities that are meant, as in a mask, are none of these. Errors: Interrupted.
+  /// Runs all samples again with every tensor in sight, up to the first value that is not finite and is without
+  /// roundings. Infinities that are meant, as in a mask, are none of these. Errors: Interrupted.
   virtual std::optional<NonFinite> overflow_inside(const JobSinks& /*sinks*/) const { return std::nullopt; }
 
  private:
@@ -97,7 +97,7 @@ class SessionRun final : public NetworkRun {
  private:
   std::vector<NamedTensor> infer(const Sample& sample, double& seconds) const override;
   std::vector<NamedTensor> named(std::vector<Tensor> values) const;
-  Session with_every_tensor() const;
+  Session with_every_tensor(Model model) const;
   /// With the layer whose work it is.
   NonFinite placed_in_layer(NonFinite found) const;
 
