@@ -350,6 +350,19 @@ def test_two_nodes_of_one_name_are_refused_by_onnxruntime_alone(tmp_path):
     onnxruntime.InferenceSession(tmp_path / "named.onnx")
 
 
+def test_a_weight_stored_in_half_is_low(tmp_path):
+    small_network(tmp_path)
+    model = onnx.load(tmp_path / "float.onnx")
+    weight = next(t for t in model.graph.initializer if t.name == "second.weight")
+    halves = numpy_helper.from_array(numpy_helper.to_array(weight).astype(np.float16), "halves")
+    model.graph.initializer.remove(weight)
+    model.graph.initializer.append(halves)
+    model.graph.node.insert(0, helper.make_node("Cast", ["halves"], ["second.weight"], "widen", to=TensorProto.FLOAT))
+    onnx.save(model, tmp_path / "halves.onnx")
+    for file, code in (("halves.onnx", 0), ("float.onnx", 5)):
+        vernier("verify", "float.onnx", file, "--data", "x.npz", "--min-sqnr", "20", folder=tmp_path, codes=(code,))
+
+
 def test_a_clipped_weight_is_not_taken_for_an_equalized_one(tmp_path):
     small_network(tmp_path)
     vernier("convert", "float.onnx", "--int8", "--data", "x.npz", "--target", "onnxruntime", "-o", "clipped.onnx", folder=tmp_path)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -248,6 +249,26 @@ void not_judged(VerifyReport& report) {
 
 }  // namespace
 
+namespace {
+
+/// Constants in FP16 or BF16, or a Cast to one of them.
+bool holds_halves(const Model& model) {
+  const auto is_half = [](std::int64_t type) {
+    return type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16;
+  };
+  bool found = false;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    found =
+        found || std::ranges::any_of(graph.initializer(), [&](const auto& one) { return is_half(one.data_type()); });
+    found = found || std::ranges::any_of(graph.node(), [&](const onnx::NodeProto& node) {
+              return is_onnx(node, "Cast") && is_half(attribute_int(node, "to", 0));
+            });
+  });
+  return found;
+}
+
+}  // namespace
+
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (options.measure.requirement) require_valid(*options.measure.requirement);
   Sources sources(options.measure, sinks);
@@ -291,7 +312,8 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   }
   const bool seen =
       std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
-  report.nothing_low = !seen && !holds_quantized_values(typed) && !any_low(simulate_typed(typed));
+  report.nothing_low =
+      !seen && !holds_quantized_values(typed) && !holds_halves(typed) && !any_low(simulate_typed(typed));
   if (!report.nothing_low) return report;
   if (reference_low) {
     warn({"models-swapped", {{"reference", options.float_model.name()}, {"file", options.typed_model.name()}}});
