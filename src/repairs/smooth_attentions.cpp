@@ -32,6 +32,7 @@ struct Side {
   Projection projection;
   std::size_t heads = 0, width = 0, turned = 0;
   bool neighbours = false;
+  int place = 0;  // of the heads in the product, from the end
 };
 
 class Sides {
@@ -43,11 +44,16 @@ class Sides {
   std::optional<Side> of(std::string tensor, int from_end) const {
     Side side;
     std::string seen;  // whose readers are known to be one rotation
+    std::vector<std::vector<std::int64_t>> orders;
     for (;;) {
       const onnx::NodeProto* maker = walk_.maker(tensor);
       if (maker == nullptr || maker->input_size() == 0) return std::nullopt;
       if (tensor != seen && readers_.at(tensor) != 1) return std::nullopt;
-      if (from_end == 0 && splits_heads(*maker, side)) return made(maker->input(0), side);
+      if (from_end == 0 && splits_heads(*maker, side)) {
+        side.place = place_of_heads(orders);
+        // Only along a dimension that the product does not sum or mix is each head multiplied alone.
+        return side.place < 2 ? std::nullopt : made(maker->input(0), side);
+      }
       const std::string turned = from_end == 0 ? turned_by(*maker, side) : std::string();
       if (!turned.empty()) {
         tensor = seen = turned;
@@ -56,6 +62,7 @@ class Sides {
         const int rank = static_cast<int>(order.size());
         if (from_end >= rank) return std::nullopt;
         from_end = rank - 1 - static_cast<int>(order[static_cast<std::size_t>(rank - 1 - from_end)]);
+        orders.push_back(order);
         tensor = maker->input(0);
       } else if (has_constant_factor(model_, *maker)) {
         const int constant = is_initializer(model_, maker->input(1)) ? 1 : 0;
@@ -72,6 +79,17 @@ class Sides {
     const auto type = types_.find(tensor);
     if (type == types_.end() || !type->second.rank_known) return std::nullopt;
     return type->second.shape;
+  }
+
+  /// `orders`: of the Transposes behind the split, the last one first.
+  static int place_of_heads(const std::vector<std::vector<std::int64_t>>& orders) {
+    int from_end = 1;
+    for (auto order = orders.rbegin(); order != orders.rend(); ++order) {
+      const auto rank = static_cast<std::int64_t>(order->size());
+      const auto axis = std::ranges::find(*order, rank - 1 - from_end) - order->begin();
+      from_end = static_cast<int>(rank - 1 - axis);
+    }
+    return from_end;
   }
 
   std::optional<Side> made(const std::string& tensor, Side side) const {
@@ -209,7 +227,8 @@ std::vector<QueriesAndKeys> queries_and_keys(const Model& model, const Plan& pla
     if (!is_onnx(node, "MatMul") || !needs_scale(plan.format_of(node.name()))) continue;
     const std::optional<Side> queries = sides.of(node.input(0), 0);
     const std::optional<Side> keys = queries ? sides.of(node.input(1), 1) : std::nullopt;
-    if (!keys || queries->heads != keys->heads || queries->width != keys->width) continue;
+    if (!keys || queries->heads != keys->heads || queries->width != keys->width || queries->place != keys->place)
+      continue;
     if (queries->turned != keys->turned || queries->neighbours != keys->neighbours) continue;
     found.push_back({node.name(), queries->projection, keys->projection, queries->width, queries->turned,
                      queries->neighbours, queries->heads * queries->width});
