@@ -139,8 +139,9 @@ CheckAnswer judge(const CheckOptions& options, const ProcessEnd& end, std::strin
     return answer;
   }
   answer.verdict = Verdict::Good;
-  if (holds(options.ignored_codes, code) || (own && code == kMetInFloat)) return answer;
-  const bool by_code = options.fail_codes.empty() ? code != 0 : holds(options.fail_codes, code);
+  if (holds(options.ignored_codes, code)) return answer;
+  const bool met = code == 0 || (own && code == kMetInFloat);
+  const bool by_code = options.fail_codes.empty() ? !met : holds(options.fail_codes, code);
   if (options.fail_regexes.empty()) {
     if (by_code) answer.verdict = Verdict::Bad;
     return answer;

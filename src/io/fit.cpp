@@ -173,10 +173,12 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
   };
   if (!missing.empty()) {
     const std::string& name = missing.front();
-    const std::vector<std::string> near = unknown.size() == 1 ? unknown : nearest_names(name, unknown);
+    const std::vector<std::string> near = nearest_names(name, unknown);
+    const std::string add = fmt::format("add an array named '{}'", printable(name));
     fail("no array for input", name,
-         near.empty() ? fmt::format("add an array named '{}'", printable(name))
-                      : fmt::format("rename the array '{}' to '{}'", printable(near.front()), printable(name)));
+         !near.empty()         ? fmt::format("rename the array '{}' to '{}'", printable(near.front()), printable(name))
+         : unknown.size() == 1 ? fmt::format("{}, or rename '{}' if that is the input", add, printable(unknown.front()))
+                               : add);
   }
   if (!spare && !unknown.empty()) fail("no input is called", unknown.front(), "leave that array out");
 }
