@@ -291,8 +291,8 @@ std::string damage_of(const CauseGroup& group) {
   const std::string text = fmt::format("{} of the damage", percent_text(std::min(group.share, 1.0)));
   constexpr double kRounding = 0.005;
   if (group.told < kRounding) return text;
-  if (group.told > group.share - kRounding) return "the same " + text;
-  return text + fmt::format(", {} of it counted above", percent_text(group.told));
+  if (group.told > group.share - kRounding) return text + ", counted above";
+  return text + fmt::format(" ({} not counted above)", percent_text(std::min(group.share, 1.0) - group.told));
 }
 
 bool harmless(const DiagnoseReport& report, const std::vector<CauseGroup>& groups) {

@@ -85,9 +85,9 @@ TEST(ExplanationText, TheDamageOfALayerCountsOnce) {
                         of("four", "c", 0.9)};
   const std::string text = explanation_section(with(explanation), {.width = 200});
   EXPECT_NE(text.find("one: 1 layer, 50.0 % of the damage\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("two: 2 layers, 80.0 % of the damage, 50.0 % of it counted above\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("three: 1 layer, the same 30.0 % of the damage\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("four: 1 layer, 90.0 % of the damage, 70.0 % of it counted above\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("two: 2 layers, 80.0 % of the damage (30.0 % not counted above)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("three: 1 layer, 30.0 % of the damage, counted above\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("four: 1 layer, 90.0 % of the damage (20.0 % not counted above)\n"), std::string::npos) << text;
   double counted = 0;
   for (const CauseGroup& group : cause_groups(with(explanation))) counted += group.share - group.told;
   EXPECT_NEAR(counted, 1, 1e-12);
