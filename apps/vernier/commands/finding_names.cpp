@@ -17,8 +17,8 @@ constexpr std::array kDefects{
     FindingName{"scale-type",
                 "a scale has another float type than the quantized tensor, or than a tensor read next to it"},
     FindingName{"invalid-node",
-                "ONNX's checker and ONNX Runtime refuse a node (verify, debug loss and check placement, which "
-                "start with the checks of check lint)"},
+                "ONNX's checker and ONNX Runtime refuse a node. For ONNX Runtime also one name of several nodes "
+                "(verify, debug loss and check placement, which start with the checks of check lint)"},
     FindingName{"negative-scale",
                 "scales of stored values are negative: ONNX Runtime computes with them, TensorRT refuses them "
                 "(--target tensorrt)"},
@@ -56,9 +56,9 @@ constexpr std::array kDefects{
     FindingName{"lost-pair",
                 "the pair of an activation cuts off or rounds away most of it, or loses ten times what a wider range "
                 "would. Three times counts too, if other pairs do not lose that and an output gains 2 dB with a "
-                "wider range, or 10 dB if it has 40. So does a range 3.5 times as wide as its values, or a weight's "
-                "scale that is 3.5 times "
-                "too large. Small values that become zero count if an output has less than 20 dB. An output "
+                "wider range, or 10 dB if it has 40. So does a range 3.5 times as wide as its values, or the scale "
+                "of a weight, or of one of its channels, that is 3.5 times too large. Small values that become zero "
+                "count if an output has less than 20 dB. An output "
                 "shows it. Masks that are cut off count only if they change an output (verify and debug loss)"},
     FindingName{"overflowing-pair",
                 "an FP8 pair with saturate=0 reads values beyond its range, which become NaN or infinite (verify "
