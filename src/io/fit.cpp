@@ -173,7 +173,9 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
   };
   if (!missing.empty()) {
     const std::string& name = missing.front();
-    const std::vector<std::string> near = nearest_names(name, unknown);
+    // An array that nobody named can mean nothing else.
+    const bool unnamed = unknown.size() == 1 && unknown.front().starts_with("arr_");
+    const std::vector<std::string> near = unnamed ? unknown : nearest_names(name, unknown);
     const std::string add = fmt::format("add an array named '{}'", printable(name));
     fail("no array for input", name,
          !near.empty()         ? fmt::format("rename the array '{}' to '{}'", printable(near.front()), printable(name))
