@@ -191,7 +191,7 @@ def test_what_is_converted_keeps_its_interface_and_is_measured(made, tmp_path, f
 @pytest.mark.sampled
 def test_a_file_against_itself_is_exact(made, tmp_path):
     model, data, _ = made
-    done = vernier("verify", model, model, "--data", data, "--min-top1-agreement", "1", "--json", folder=tmp_path, codes=(0, 1))
+    done = vernier("verify", model, model, "--data", data, "--min-top1-agreement", "1", "--json", folder=tmp_path, codes=(0, 1, 5))
     report = json.loads(done.stdout)
     assert (done.returncode == 1) == report.get("reference_quantized", False)  # exact, and yet no float model
     for figure in report["figures"]["outputs"]:

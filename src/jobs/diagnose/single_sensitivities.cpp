@@ -231,8 +231,9 @@ std::vector<std::string> SingleSensitivities::names() const {
 
 std::optional<Note> SingleSensitivities::left_out() const {
   if (others_ > 0) {
-    return Note{kept_alone_ ? "sensitivities-of-the-kept" : "sensitivities-of-the-worst",
-                {{"measured", evidence_.alone.size()}, {"others", others_}}};
+    const std::size_t measured = evidence_.alone.size();
+    if (kept_alone_) return Note{"sensitivities-of-the-kept", {{"measured", measured}, {"others", others_}}};
+    return Note{"sensitivities-of-the-worst", {{"measured", measured}, {"others", others_}}};
   }
   const std::size_t all = measurable_layers(experiment_).size();
   const std::size_t measured = layers_to_measure(experiment_);
