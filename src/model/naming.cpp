@@ -106,7 +106,7 @@ std::vector<std::pair<std::string, std::string>> fix_names(onnx::ModelProto& pro
   return renamed;
 }
 
-std::vector<std::string> repeated_names(const onnx::ModelProto& proto) {
+std::vector<std::string> names_of_several_nodes(const onnx::ModelProto& proto) {
   std::vector<std::string> repeated;
   for_each_graph(proto.graph(), [&](const onnx::GraphProto& graph) {
     std::map<std::string, int> counts;

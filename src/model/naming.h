@@ -15,6 +15,6 @@ namespace vernier {
 std::vector<std::pair<std::string, std::string>> fix_names(onnx::ModelProto& proto);
 
 /// Each name that several nodes of one graph have, the main graph or a body.
-std::vector<std::string> repeated_names(const onnx::ModelProto& proto);
+std::vector<std::string> names_of_several_nodes(const onnx::ModelProto& proto);
 
 }  // namespace vernier

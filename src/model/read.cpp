@@ -257,7 +257,7 @@ Model adopt(onnx::ModelProto proto, ExternalData external, Sha256* hash, const P
   model.proto = std::move(proto);
   drop_repeated_imports(model.proto);
   if (default_opset(model.proto) == 0 && model.proto.opset_import_size() == 0) set_opset(model.proto, "", 1);
-  model.repeated_names = repeated_names(model.proto);
+  model.repeated_names = names_of_several_nodes(model.proto);
   fix_names(model.proto);
   model.notes = take_notes(model.proto);
   move_weights_out(model, external);

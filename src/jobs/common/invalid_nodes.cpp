@@ -36,7 +36,7 @@ std::vector<FoundDefect> invalid_nodes(const std::shared_ptr<const Model>& model
   return defects;
 }
 
-std::vector<FoundDefect> repeated_names(const Model& file, bool refused) {
+std::vector<FoundDefect> repeated_name_defects(const Model& file, bool refused) {
   if (file.repeated_names.empty()) return {};
   const std::string& name = file.repeated_names.front();
   const std::size_t others = file.repeated_names.size() - 1;

@@ -20,6 +20,6 @@ std::vector<FoundDefect> invalid_nodes(const std::shared_ptr<const Model>& model
 
 /// A name that several nodes of one graph have in the file that was read. ONNX Runtime refuses it (1.31.1), others do
 /// not; `refused`: it is for ONNX Runtime.
-std::vector<FoundDefect> repeated_names(const Model& file, bool refused);
+std::vector<FoundDefect> repeated_name_defects(const Model& file, bool refused);
 
 }  // namespace vernier

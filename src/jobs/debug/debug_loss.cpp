@@ -479,7 +479,8 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   if (!options.checked && std::ranges::none_of(report.defects, &FoundDefect::refused)) {
     merge_defects(report.defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }
-  if (options.target == Target::OnnxRuntime) merge_defects(report.defects, repeated_names(*read, /*refused=*/true));
+  if (options.target == Target::OnnxRuntime)
+    merge_defects(report.defects, repeated_name_defects(*read, /*refused=*/true));
   try {
     measure_loss(typed, options, sinks, report);
   } catch (const Error& error) {

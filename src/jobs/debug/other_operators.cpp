@@ -385,6 +385,26 @@ class Comparing {
   const OtherConstants constants_;
 };
 
+/// A layer that differs.
+struct Named {
+  std::size_t match;
+  OtherLayer other;
+  Nodes nodes;
+  std::optional<double> left;  // of the outputs' noise, with the float model's value
+  bool same;                   // its own result shows little
+};
+
+/// Whether outputs agree as soon as the other constants are mended: this one was changed on purpose, as a mask is.
+bool is_harmless(const Named& one, const std::vector<Named>& all, const Asked& asked) {
+  if (!one.other.values || one.same) return false;
+  std::vector<const OtherLayer*> others;
+  for (const Named& each : all) {
+    // A constant that two layers read is one.
+    if (each.other.values && each.other.constant != one.other.constant) others.push_back(&each.other);
+  }
+  return !others.empty() && asked.agree_with(others);
+}
+
 }  // namespace
 
 OtherOperators find_other_operators(const Subject& subject, const SimulatedFile& file, const FloatWeights& weights,
@@ -395,13 +415,6 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
   constexpr std::size_t kMostAsked = 16;
   constexpr double kMostLeft = 0.5;  // of the outputs' noise, where the layer itself shows little
   std::size_t asked_of_same = 0;
-  struct Named {
-    std::size_t match;
-    OtherLayer other;
-    Nodes nodes;
-    std::optional<double> left;
-    bool same;
-  };
   std::vector<Named> all_named;
   std::set<std::string> read;  // by layers that are named
   std::vector<std::size_t> order;
@@ -431,26 +444,16 @@ OtherOperators find_other_operators(const Subject& subject, const SimulatedFile&
     for (const onnx::NodeProto* node : nodes) read.insert(node->input().begin(), node->input().end());
     all_named.push_back({i, *other, nodes, left, same});
   }
-  // One that was changed on purpose, as a mask is, does nothing beside one that was not.
-  const auto is_harmless = [&](const Named& one) {
-    std::vector<const OtherLayer*> others;
-    for (const Named& each : all_named) {
-      // A constant that two layers read is one.
-      if (each.other.values && each.other.constant != one.other.constant) others.push_back(&each.other);
-    }
-    return one.other.values && !one.same && !others.empty() && asked.agree_with(others);
-  };
-  std::vector<bool> harmless;
-  for (const Named& one : all_named) harmless.push_back(is_harmless(one));
   std::set<std::string> named;
-  for (std::size_t k = 0; k < all_named.size(); ++k) {
-    const auto& [i, other, nodes, left, same] = all_named[k];
+  for (const Named& one : all_named) {
+    const auto& [i, other, nodes, left, same] = one;
+    const bool harmless = is_harmless(one, all_named, asked);
     const Difference& difference = other.difference;
     const Layer* layer = matches.layers[i];
-    std::set<std::string>& made = harmless[k] ? found.layers : found.behind;
+    std::set<std::string>& made = harmless ? found.layers : found.behind;
     made.insert(matches.pairs[i].low);
     for (const onnx::NodeProto* node : nodes) made.insert(node->output().begin(), node->output().end());
-    if (harmless[k] || !named.insert(difference.node + '\n' + difference.text).second) continue;
+    if (harmless || !named.insert(difference.node + '\n' + difference.text).second) continue;
     found.defects.push_back(
         {"other-operator", difference.node,
          same ? fmt::format("{}. With the float model's value, the outputs gain {:.1f} dB", difference.text,

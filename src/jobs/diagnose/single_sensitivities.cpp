@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,30 +30,24 @@ std::size_t sample_count(std::int64_t macs_of_a_sample, std::size_t layers) {
   return static_cast<std::size_t>(std::clamp(kWork / work, 2.0, 4.0));
 }
 
-/// Mostly the hardest under all-low, the rest spread evenly, so that no single photo decides.
-std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::size_t wanted) {
-  std::vector<std::size_t> order(noise.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return noise[a] > noise[b]; });
-  std::vector<std::size_t> chosen(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), (wanted + 1) / 2)));
-  const std::size_t spread = std::min(wanted, order.size()) - chosen.size();
+/// Mostly the hardest under all-low, the rest spread evenly, so that no single photo decides; and for how many of all
+/// samples each stands: the hardest for themselves, the spread ones for the rest.
+std::pair<std::vector<std::size_t>, std::vector<double>> chosen_samples(const std::vector<double>& noise,
+                                                                        std::size_t wanted) {
+  std::vector<std::size_t> chosen(noise.size());
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  std::ranges::stable_sort(chosen, [&](std::size_t a, std::size_t b) { return noise[a] > noise[b]; });
+  const std::size_t hard = std::min(noise.size(), (wanted + 1) / 2);
+  const std::size_t spread = std::min(wanted, noise.size()) - hard;
+  chosen.resize(hard);
+  std::vector<double> weights(hard, 1);
   for (std::size_t k = 0; k < spread; ++k) {
     std::size_t at = (2 * k + 1) * noise.size() / (2 * spread);
-    while (std::find(chosen.begin(), chosen.end(), at % noise.size()) != chosen.end()) ++at;
+    while (std::ranges::find(chosen, at % noise.size()) != chosen.end()) ++at;
     chosen.push_back(at % noise.size());
+    weights.push_back(static_cast<double>(noise.size() - hard) / static_cast<double>(spread));
   }
-  return chosen;
-}
-
-/// For how many samples each of the chosen ones stands: the hardest for themselves, the spread ones for all others.
-std::vector<double> weights_of(std::size_t chosen, std::size_t wanted, std::size_t all) {
-  const std::size_t hard = std::min(all, (wanted + 1) / 2);
-  std::vector<double> weights(chosen, 1);
-  for (std::size_t i = hard; i < chosen; ++i) {
-    weights[i] = static_cast<double>(all - hard) / static_cast<double>(chosen - hard);
-  }
-  return weights;
+  return {std::move(chosen), std::move(weights)};
 }
 
 /// For each of them half of the network's nodes run again. A node takes about a microsecond, so that 20 million are
@@ -167,9 +162,8 @@ void SingleSensitivities::measure_on(std::size_t samples, const std::vector<std:
   const Subject& subject = experiment_.subject();
   if (!subject.carries.empty()) return measure_by_trials();
   SensitivityOptions options;
-  options.samples = chosen_samples(experiment_.all_low().sample_noise, samples);
+  std::tie(options.samples, evidence_.alone_weights) = chosen_samples(experiment_.all_low().sample_noise, samples);
   samples_ = options.samples.size();
-  evidence_.alone_weights = weights_of(samples_, samples, subject.samples->size());
   // What was measured on the first of them alone is not measured again.
   const std::vector<std::size_t> first{options.samples.front()};
   std::vector<std::string> unknown;

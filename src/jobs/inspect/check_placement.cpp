@@ -121,7 +121,7 @@ std::vector<PlacementFinding> refused_places(const std::shared_ptr<const Model>&
           {std::move(defect.kind), std::move(defect.node), std::move(defect.text), std::move(defect.cure)});
   }
   std::vector<FoundDefect> defects;
-  if (options.target == Target::OnnxRuntime) defects = repeated_names(*given, /*refused=*/true);
+  if (options.target == Target::OnnxRuntime) defects = repeated_name_defects(*given, /*refused=*/true);
   if (findings.empty() && !options.checked) {
     std::ranges::move(invalid_nodes(given, options.custom_operators, sinks), std::back_inserter(defects));
   }

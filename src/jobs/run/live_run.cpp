@@ -70,20 +70,6 @@ const onnx::NodeProto* maker_of(const onnx::GraphProto& graph, const std::string
   return behind == nullptr ? node : behind;
 }
 
-/// What a simulated model computes if it rounds nothing.
-Model without_roundings(Model model) {
-  for_each_graph(*model.proto.mutable_graph(), [](onnx::GraphProto& graph) {
-    for (onnx::NodeProto& node : *graph.mutable_node()) {
-      if (node.domain() != kDomain || node.op_type() != "Round") continue;
-      node.set_op_type("Identity");
-      node.clear_domain();
-      node.clear_attribute();
-      node.mutable_input()->DeleteSubrange(1, node.input_size() - 1);
-    }
-  });
-  return model;
-}
-
 }  // namespace
 
 bool find_nonfinite(const Tensor& tensor, NonFinite& counts) {
@@ -226,7 +212,7 @@ std::optional<NonFinite> SessionRun::overflow_inside(const JobSinks& sinks) cons
     NonFinite any;
     if (std::ranges::none_of(values, [&](const Tensor& value) { return find_nonfinite(value, any); })) continue;
     // Infinities that the float model has too, as in a mask, are meant.
-    if (!exact) exact.emplace(with_every_tensor(without_roundings(model_)));
+    if (!exact) exact.emplace(with_every_tensor(without_rounds(model_)));
     std::map<std::string, Tensor> meant;
     std::vector<Tensor> exact_values = exact->run(sample);
     for (std::size_t i = 0; i < exact_values.size(); ++i) {

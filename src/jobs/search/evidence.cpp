@@ -82,11 +82,19 @@ std::vector<double> left_shares(Experiment& experiment) {
   return shares;
 }
 
+namespace {
+
+/// Few samples rarely change their class: the noise says more of what all samples would do.
+double damage_alone(const std::map<std::string, OutputStats>& outputs, const Requirement* requirement) {
+  const bool by_class = requirement != nullptr && requirement->metric == Metric::MinTop1Agreement;
+  return damage_of_all(outputs, by_class ? nullptr : requirement);
+}
+
+}  // namespace
+
 double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement) {
-  // Few samples rarely change their class: the noise says more of what all samples would do.
-  if (requirement != nullptr && requirement->metric == Metric::MinTop1Agreement) requirement = nullptr;
   const auto alone = evidence.alone.find(layer);
-  if (alone != evidence.alone.end()) return damage_of_all(alone->second, requirement);
+  if (alone != evidence.alone.end()) return damage_alone(alone->second, requirement);
   const auto presumed = evidence.presumed.find(layer);
   if (presumed != evidence.presumed.end()) return presumed->second;
   const auto own = evidence.own.find(layer);
@@ -280,11 +288,8 @@ std::map<std::string, OutputStats> weighted(std::map<std::string, OutputStats> o
 /// As predicted_damage(), of all samples.
 double shown_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement) {
   const auto alone = evidence.alone.find(layer);
-  if (alone == evidence.alone.end() || evidence.alone_weights.empty())
-    return predicted_damage(evidence, layer, requirement);
-  Evidence of_all;
-  of_all.alone[layer] = weighted(alone->second, evidence.alone_weights);
-  return predicted_damage(of_all, layer, requirement);
+  return alone == evidence.alone.end() ? predicted_damage(evidence, layer, requirement)
+                                       : damage_alone(weighted(alone->second, evidence.alone_weights), requirement);
 }
 
 }  // namespace

@@ -281,8 +281,9 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (std::ranges::none_of(defects, &FoundDefect::refused)) {
     merge_defects(defects, invalid_nodes(read, options.measure.custom_operators, sinks));
   }
-  merge_defects(defects, repeated_names(*read, options.on == MeasureOn::OnnxRuntime ||
-                                                   options.target == Target::OnnxRuntime || is_for_onnxruntime(typed)));
+  merge_defects(defects,
+                repeated_name_defects(*read, options.on == MeasureOn::OnnxRuntime ||
+                                                 options.target == Target::OnnxRuntime || is_for_onnxruntime(typed)));
   const std::vector<Note> interface = give_float_interface(typed, *reference);
   VerifyReport report;
   try {
