@@ -15,22 +15,50 @@
 namespace vernier {
 namespace {
 
+/// As many tests in a row fail below the cheapest set when a search has gone over to certify it: the judge is asked
+/// before the rest of them, not after.
+constexpr std::size_t kFailedInARow = 3;
+
+/// Farther apart, it is a fault of one of them.
+bool differ_by_noise(const Trial& oracle, const Trial& judge, const MinimalOptions& options) {
+  return !(judge.damage > options.most_apart * oracle.damage);
+}
+
 /// The oracle, with its answers of an earlier search, and from the second search on with the judge.
 class Searches {
  public:
   Searches(const Search& search, const Oracle& oracle, const JudgePassing& judge, const MinimalOptions& options)
       : search_(search), oracle_(oracle), judge_(judge), options_(options) {}
 
+  /// Ends early, with refused(), where the judge refuses what the search began to certify.
   MinimalResult first(const std::vector<SearchItem>& items) {
-    return search(items, [this](const KeptSet& kept) { return ask(kept); });
+    MinimalResult result = search(items, [&](const KeptSet& kept) { return ask(items, kept); });
+    if (!refused()) return result;
+    result.end = SearchEnd::Stopped;
+    result.kept = about_->kept;
+    result.final_trial = about_->trial;
+    result.cost = about_->cost;
+    result.certificate = {};
+    return result;
+  }
+
+  /// The judge's trial of the set that first() ended with.
+  const Trial* refused() const { return refused_ ? &judged_.at(about_->kept) : nullptr; }
+
+  /// Behind first() that ended early: as it would have gone on.
+  MinimalResult whole(const std::vector<SearchItem>& items) {
+    refused_ = false;
+    start_.reset();
+    return search(items, [this](const KeptSet& kept) { return ask_oracle(kept); });
   }
 
   /// Behind first(), of whose result the judge says `refused`.
   MinimalResult second(const std::vector<SearchItem>& items, const KeptSet& kept, const Trial& refused) {
+    refused_ = false;
     earlier_ = std::exchange(answers_, {});
     judged_[kept] = refused;
     start_ = cheapest_of_both(items);
-    MinimalResult result = search(items, [this](const KeptSet& set) { return ask_both(set); });
+    MinimalResult result = search(items, [&](const KeptSet& set) { return ask_both(set, items.size()); });
     if (result.end == SearchEnd::Stopped) take_best_known(result);
     return result;
   }
@@ -40,7 +68,8 @@ class Searches {
     MinimalOptions own = options_;
     own.max_trials = 0;  // recalled answers are free: the budget is watched here
     own.stop = [this] {
-      return (options_.max_trials != 0 && calls_ >= options_.max_trials) || (options_.stop && options_.stop());
+      return refused_ || (options_.max_trials != 0 && calls_ >= options_.max_trials) ||
+             (options_.stop && options_.stop());
     };
     own.on_trial = {};
     own.start = start_;
@@ -49,12 +78,29 @@ class Searches {
     return result;
   }
 
-  Trial ask(const KeptSet& kept) { return answers_[kept] = told(kept, oracle_(kept)); }
+  Trial ask(const std::vector<SearchItem>& items, const KeptSet& kept) {
+    const Trial trial = ask_oracle(kept);
+    const double cost = cost_of(items, options_.borders, kept);
+    if (passes(trial) && kept.size() < items.size() && (!about_ || cost < about_->cost)) {
+      about_ = {kept, trial, cost};
+      failed_ = 0;
+    } else if (about_ && !passes(trial) && ++failed_ == kFailedInARow) {
+      const Trial& there = judged_[about_->kept] = judge_(about_->kept, about_->trial);
+      refused_ = there.verdict == Verdict::Bad && differ_by_noise(about_->trial, there, options_);
+    }
+    return trial;
+  }
 
-  Trial ask_both(const KeptSet& kept) {
+  Trial ask_oracle(const KeptSet& kept) {
+    const auto known = earlier_.find(kept);
+    return answers_[kept] = known != earlier_.end() ? known->second : told(kept, oracle_(kept));
+  }
+
+  Trial ask_both(const KeptSet& kept, std::size_t all) {
     const auto known = earlier_.find(kept);
     Trial trial = known != earlier_.end() ? known->second : oracle_(kept);
-    if (passes(trial)) {
+    // From a start that both pass, everything kept is no answer.
+    if (passes(trial) && !(start_ && kept.size() == all)) {
       if (!judged_.contains(kept)) judged_[kept] = judge_(kept, trial);
       trial = judged_.at(kept);
     }
@@ -70,7 +116,7 @@ class Searches {
     try {
       for (const auto& [cost, kept] : by_cost) {
         if (options_.stop && options_.stop()) break;
-        if (passes(ask_both(*kept))) return *kept;
+        if (passes(ask_both(*kept, items.size()))) return *kept;
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;  // the search ends by itself at its next step
@@ -104,6 +150,14 @@ class Searches {
   std::map<KeptSet, Trial> answers_, earlier_;  // of this search, of the oracle in the one before
   std::map<KeptSet, Trial> judged_;
   std::optional<KeptSet> start_;  // of the second search
+  struct Cheapest {
+    KeptSet kept;
+    Trial trial;
+    double cost = 0;
+  };
+  std::optional<Cheapest> about_;  // what the first search is about to certify
+  std::size_t failed_ = 0;         // tests since then
+  bool refused_ = false;           // it was, by the judge
   std::size_t calls_ = 0;
 };
 
@@ -148,14 +202,18 @@ MinimalResult search_confirmed(const Search& search, const std::vector<SearchIte
   Searches searches(search, oracle, judge, options);
   MinimalResult first = searches.first(items);
   if (!worth_confirming(first)) return first;
-  const Trial confirmed = confirm(first);
-  const bool noise = !(confirmed.damage > options.most_apart * first.final_trial.damage);
-  if (confirmed.verdict != Verdict::Bad || first.end == SearchEnd::Unstable || !noise) return first;
+  const bool early = searches.refused() != nullptr;
+  const Trial confirmed = early ? *searches.refused() : confirm(first);
+  if (confirmed.verdict != Verdict::Bad || first.end == SearchEnd::Unstable ||
+      !differ_by_noise(first.final_trial, confirmed, options)) {
+    return first;
+  }
 
   const bool ranked = first.end != SearchEnd::NothingNeeded;
   MinimalResult second =
       searches.second(ranked ? first.items : ranked_after_all(first.items, options), first.kept, confirmed);
   if (!worth_confirming(second)) {
+    if (early) confirm(first = searches.whole(first.items));
     first.trials = second.trials;
     if (second.end == SearchEnd::Impossible) first.notes.push_back({"nothing-confirmed", {}});
     return first;

@@ -20,14 +20,13 @@ using JudgePassing = std::function<Trial(const KeptSet& kept, const Trial& passe
 using Search = std::function<MinimalResult(const std::vector<SearchItem>& items, const Oracle& oracle,
                                            const MinimalOptions& options)>;
 
-/// `search`, search_minimal or another. Where `confirm` refuses a set that the oracle passed, `judge` is asked about
-/// the other sets that did, the cheapest first, until one passes there too. A second search begins from it, or anew,
-/// and asks `judge` too of each set that passes, so that both pass what it ends with. Answers of the oracle are not
-/// asked again.
+/// `search`, search_minimal or another. Where `confirm`, or `judge` early on, refuses a set that the oracle passed,
+/// `judge` is asked about the other sets that did, the cheapest first, until one passes there too. A second search
+/// begins from it, or anew, and asks `judge` too of each set that passes, so that both pass what it ends with. Answers
+/// of the oracle are not asked again.
 ///
-/// Calls:  of confirm: one, and one more for the result of a second search. Of judge: one for each set that passes,
-/// from
-///         the cheapest that is confirmed on.
+/// Calls:  of confirm: one, of the first result or that of a second search, or one of each. Of judge: one for each
+///         cheapest set below which three tests in a row failed; once a set is refused, one for each that passes.
 /// Edges:  the last set, confirmed or not, is returned: the caller knows what confirm said. No second search when the
 ///         damages differ by more than a factor of options.most_apart (that is a fault, not noise), or after a
 ///         contradiction. With an empty budget it ends with the cheapest set that both are known to pass. A second

@@ -191,23 +191,23 @@ class NetworkSearch {
     }
     if (confirmed.verdict == Verdict::Bad) {
       run_.watch.phase("search");
-      if (simulated.verdict == Verdict::Good) say_missed_there();
+      if (simulated.verdict == Verdict::Good && report.engine) {
+        say_missed_there(network_.plan_of(report.kept), *report.final_figures, *report.engine, found.layers.size());
+      }
     }
     return confirmed;
   }
 
   /// The answer passes there, so that its own figures do not tell why layers are kept.
-  void say_missed_there() {
-    const std::optional<EngineFigures>& engine = run_.report.engine;
-    if (!engine) return;
-    if (!found_.refused)
-      found_.refused = RefusedFile{network_.plan_of(run_.report.kept), *run_.report.final_figures, *engine};
+  void say_missed_there(const Plan& plan, const RunFigures& simulated, const EngineFigures& engine, std::size_t kept) {
+    if (found_.refused) return;
+    found_.refused = RefusedFile{plan, simulated, engine};
     const std::optional<Requirement>& limit = run_.report.requirement;
     run_.note_once({"missed-there",
-                    {{"engine", engine->engine},
-                     {"there", figure_text(engine->figures, limit)},
-                     {"simulated", figure_text(*run_.report.final_figures, limit)},
-                     {"kept", run_.report.kept->layers.size()}}});
+                    {{"engine", engine.engine},
+                     {"there", figure_text(engine.figures, limit)},
+                     {"simulated", figure_text(simulated, limit)},
+                     {"kept", kept}}});
   }
 
   /// SearchRequest::as_file.
@@ -224,12 +224,16 @@ class NetworkSearch {
       trial.why = std::string("did not run: ") + error.what();
       return trial;
     }
-    if (objective_ != nullptr) {
-      if (!network_.halves) trial = worse_of(trial, trial_of(*file.file_test));  // new samples decided
-      return file.engine_test ? worse_of(trial, trial_of(*file.engine_test)) : trial;
+    const bool new_samples_decided = objective_ != nullptr && network_.halves;
+    if (!new_samples_decided)
+      trial = worse_of(trial, objective_ ? trial_of(*file.file_test) : trial_of_figures(*file.figures));
+    const bool passed = trial.verdict == Verdict::Good;
+    if (objective_ != nullptr && file.engine_test) trial = worse_of(trial, trial_of(*file.engine_test));
+    if (objective_ == nullptr && file.engine) trial = worse_of(trial, trial_of_figures(file.engine->figures));
+    if (passed && trial.verdict == Verdict::Bad && file.engine && file.figures) {
+      say_missed_there(plan, *file.figures, *file.engine, layers.size());
     }
-    trial = worse_of(trial, trial_of_figures(*file.figures));
-    return file.engine ? worse_of(trial, trial_of_figures(file.engine->figures)) : trial;
+    return trial;
   }
 
   Trial trial_of_figures(const RunFigures& figures) const {

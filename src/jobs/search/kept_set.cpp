@@ -251,14 +251,17 @@ class KeptSetSearch {
   void take(const KeptSet& set, const Trial& trial) {
     tests_.push_back(row_of(context_.layers(set), trial));
     if (sinks_.progress) sinks_.progress("search", tests_.size(), 0);
-    std::string text = fmt::format("evaluation {}: {} kept", tests_.size(), tests_.back().layers.size());
-    if (request_.objective == nullptr && !request_.verdicts_only()) {
-      text += fmt::format(", {:.2f} {}{}", trial.metric, metric_unit(experiment_.requirement()->metric),
-                          trial.stopped_early ? " or worse" : "");
-    }
-    say(fmt::format("{}, damage {:.3f}: {}", text, trial.damage, word_of(trial.verdict)));
+    say_trial(fmt::format("evaluation {}: {} kept", tests_.size(), tests_.back().layers.size()), trial);
     say_lost();
     keep_best(set, trial);
+  }
+
+  void say_trial(std::string what, const Trial& trial) const {
+    if (request_.objective == nullptr && !request_.verdicts_only()) {
+      what += fmt::format(", {:.2f} {}{}", trial.metric, metric_unit(experiment_.requirement()->metric),
+                          trial.stopped_early ? " or worse" : "");
+    }
+    say(fmt::format("{}, damage {:.3f}: {}", what, trial.damage, word_of(trial.verdict)));
   }
 
   std::filesystem::path file_of_best() const {
@@ -291,8 +294,7 @@ class KeptSetSearch {
     };
     const Confirm confirm = [&](const MinimalResult& result) {
       const Trial trial = request_.confirm(report_of(result, context_, tests_, journal()));
-      if (trial.verdict == Verdict::Bad) files_decide_ = true;
-      if (files_decide_ && trial.verdict != Verdict::Invalid) judged(result.kept, trial);
+      if (trial.verdict != Verdict::Invalid) judged(result.kept, trial);
       return trial;
     };
     if (request_.most_apart) options.most_apart = *request_.most_apart;
@@ -323,8 +325,10 @@ class KeptSetSearch {
     };
   }
 
-  /// Takes the place of the trial of that set in simulation.
+  /// Once files decide, theirs takes the place of the trial of that set in simulation.
   void judged(const KeptSet& set, const Trial& trial) {
+    if (trial.verdict == Verdict::Bad) files_decide_ = true;
+    if (!files_decide_) return;
     judged_.insert(set);
     const std::vector<std::string> layers = context_.layers(set);
     const auto row = std::ranges::find(tests_, layers, &TestRow::layers);
@@ -332,7 +336,7 @@ class KeptSetSearch {
     const std::size_t samples = row->samples;
     *row = row_of(layers, trial);
     row->samples = samples;
-    say(fmt::format("the file of {} kept: {}", layers.size(), word_of(trial.verdict)));
+    say_trial(fmt::format("the file of {} kept", layers.size()), trial);
     if (trial.verdict != Verdict::Good && best_ == set) forget_best();
     keep_best(set, trial);
   }
