@@ -47,6 +47,7 @@ struct LadderReport {               // where a search chose among several format
 
 struct TestRow {                    // one trial of a search
   std::vector<std::string> layers;  // that ran in the high format
+  std::vector<Format> raised_to;    // of a ladder: the format of each
   Verdict verdict = Verdict::Invalid;
   double metric = 0;
   double damage = 0;
@@ -74,7 +75,8 @@ struct RankingReport {                     // predictions against what was measu
 
 struct ParetoPoint {  // one set that was tried
   std::vector<std::string> layers;
-  double cost = 0;  // borders included, in the unit of the search
+  std::vector<Format> raised_to;  // of a ladder: the format of each
+  double cost = 0;                // borders included, in the unit of the search
   double metric = 0;
   double damage = 0;
   bool front = false;  // none that costs less has less damage

@@ -248,8 +248,15 @@ class KeptSetSearch {
     return options;
   }
 
+  TestRow row(const KeptSet& set, const Trial& trial) const {
+    TestRow row = row_of(context_.layers(set), trial);
+    row.raised_to = context_.raised_to(set);
+    return row;
+  }
+
   void take(const KeptSet& set, const Trial& trial) {
-    tests_.push_back(row_of(context_.layers(set), trial));
+    tests_.push_back(row(set, trial));
+    tested_.push_back(set);
     if (sinks_.progress) sinks_.progress("search", tests_.size(), 0);
     say_trial(fmt::format("evaluation {}: {} kept", tests_.size(), tests_.back().layers.size()), trial);
     say_lost();
@@ -330,13 +337,13 @@ class KeptSetSearch {
     if (trial.verdict == Verdict::Bad) files_decide_ = true;
     if (!files_decide_) return;
     judged_.insert(set);
-    const std::vector<std::string> layers = context_.layers(set);
-    const auto row = std::ranges::find(tests_, layers, &TestRow::layers);
-    if (row == tests_.end()) return;
-    const std::size_t samples = row->samples;
-    *row = row_of(layers, trial);
-    row->samples = samples;
-    say_trial(fmt::format("the file of {} kept", layers.size()), trial);
+    const auto found = std::ranges::find(tested_, set);
+    if (found == tested_.end()) return;
+    TestRow& test = tests_[static_cast<std::size_t>(found - tested_.begin())];
+    const std::size_t samples = test.samples;
+    test = row(set, trial);
+    test.samples = samples;
+    say_trial(fmt::format("the file of {} kept", test.layers.size()), trial);
     if (trial.verdict != Verdict::Good && best_ == set) forget_best();
     keep_best(set, trial);
   }
@@ -397,10 +404,8 @@ class KeptSetSearch {
     context_.items = items();
     Judge judge(experiment_, request_.objective, /*early_stop=*/true, request_.options.confidence);
     const Oracle simulated = [&](const KeptSet& set) { return counted(judge, set); };
-    std::map<KeptSet, Trial> known;
-    for (const TestRow& row : tests_) {
-      if (!files_decide_ || row.verdict != Verdict::Good) known[context_.set_of(row.layers)] = trial_of(row);
-    }
+    std::map<KeptSet, Trial> known = tried();
+    if (files_decide_) std::erase_if(known, [](const auto& entry) { return passes(entry.second); });
     const std::size_t before = known.size();
     const Oracle& oracle = request_.external ? oracle_ : simulated;
     const Oracle recorded = deciding(journal_ ? journal_->recorded(oracle) : oracle);
@@ -426,11 +431,16 @@ class KeptSetSearch {
     const Oracle whole = [&](const KeptSet& set) { return counted(judge, set); };
     const Oracle recorded = deciding(journal_ ? journal_->recorded(whole) : whole);
     for (std::size_t i = 0; files_decide_ && i < tests_.size() && !sinks_.is_interrupted(); ++i) {
-      const KeptSet set = context_.set_of(tests_[i].layers);
-      if (tests_[i].verdict == Verdict::Good && !judged_.contains(set)) as_file(set, trial_of(tests_[i]));
+      if (tests_[i].verdict == Verdict::Good && !judged_.contains(tested_[i])) as_file(tested_[i], trial_of(tests_[i]));
     }
     report.pareto = pareto_points(
-        context_, tests_, recorded, [this] { return sinks_.is_interrupted(); }, report.evaluations);
+        context_, tried(), recorded, [this] { return sinks_.is_interrupted(); }, report.evaluations);
+  }
+
+  std::map<KeptSet, Trial> tried() const {
+    std::map<KeptSet, Trial> trials;
+    for (std::size_t i = 0; i < tests_.size(); ++i) trials[tested_[i]] = trial_of(tests_[i]);
+    return trials;
   }
 
   Experiment& experiment_;
@@ -446,6 +456,7 @@ class KeptSetSearch {
   std::optional<Journal> journal_;
   bool said_lost_ = false, said_no_best_ = false;
   std::vector<TestRow> tests_;
+  std::vector<KeptSet> tested_;  // the set of each
   std::vector<double> shares_;   // of a ladder, by step: what is left of the layer's damage with it
   std::optional<KeptSet> best_;  // of which a plan is beside the journal
   std::set<KeptSet> judged_;     // by their files

@@ -150,21 +150,21 @@ std::optional<RankingReport> ranking_of(const MinimalResult& result, const Searc
 
 std::vector<std::string> SearchContext::layers(const KeptSet& set) const {
   std::vector<std::string> names;
-  for (const std::size_t step : units.steps(set)) {
+  const KeptSet steps = units.steps(set);
+  const std::map<std::string, Format> raised = experiment.raised_by(steps);
+  for (const std::size_t step : steps) {
     const std::string& name = experiment.candidates()[experiment.steps()[step].candidate]->name;
-    if (names.empty() || names.back() != name) names.push_back(name);
+    if (raised.contains(name) && (names.empty() || names.back() != name)) names.push_back(name);
   }
   return names;
 }
 
-KeptSet SearchContext::set_of(const std::vector<std::string>& wanted) const {
-  const std::set<std::string> names(wanted.begin(), wanted.end());
-  KeptSet set;
-  for (std::size_t unit = 0; unit < units.size(); ++unit) {
-    if (names.contains(experiment.candidates()[experiment.steps()[units.members(unit).front()].candidate]->name))
-      set.push_back(unit);
-  }
-  return set;
+std::vector<Format> SearchContext::raised_to(const KeptSet& set) const {
+  if (!experiment.has_ladder()) return {};
+  const std::map<std::string, Format> raised = experiment.raised_by(units.steps(set));
+  std::vector<Format> formats;
+  for (const std::string& layer : layers(set)) formats.push_back(raised.at(layer));
+  return formats;
 }
 
 TestRow row_of(const std::vector<std::string>& layers, const Trial& trial) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ struct SearchContext {
   bool asked_again = false;  // the check, about the answer
 
   std::vector<std::string> layers(const KeptSet& set) const;
-  /// The set of units that holds exactly these layers.
-  KeptSet set_of(const std::vector<std::string>& layers) const;
+  /// Of a ladder: the format of each of these layers; else empty.
+  std::vector<Format> raised_to(const KeptSet& set) const;
   double cost(const KeptSet& set) const { return cost_of(items, borders, set); }
 };
 
@@ -41,7 +42,7 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
 
 /// Accuracy against cost: of `measured` what ran to its end, and of up to six more sets, the most useful layers first.
 /// `evaluations` grows by those that were run.
-std::vector<ParetoPoint> pareto_points(const SearchContext& context, const std::vector<TestRow>& measured,
+std::vector<ParetoPoint> pareto_points(const SearchContext& context, std::map<KeptSet, Trial> measured,
                                        const Oracle& oracle, const std::function<bool()>& stopped,
                                        std::size_t& evaluations);
 

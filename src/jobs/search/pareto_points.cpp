@@ -14,30 +14,27 @@
 
 namespace vernier {
 
-std::vector<ParetoPoint> pareto_points(const SearchContext& context, const std::vector<TestRow>& measured,
+std::vector<ParetoPoint> pareto_points(const SearchContext& context, std::map<KeptSet, Trial> measured,
                                        const Oracle& oracle, const std::function<bool()>& stopped,
                                        std::size_t& evaluations) {
   constexpr std::size_t kMoreTrials = 6;
   const Ranking ranking = rank(context.items);
-  std::map<KeptSet, Trial> trials;
-  for (const TestRow& row : measured) {
-    const Trial trial = trial_of(row);
-    if (has_exact_damage(trial)) trials[context.set_of(row.layers)] = trial;
-  }
   std::size_t more = 0;
   for (std::size_t length = 1; length < context.items.size() && more < kMoreTrials && !stopped();
        length += (length + 1) / 2 + 1) {
     const KeptSet set = prefix(ranking, length);
-    if (trials.contains(set)) continue;
+    if (measured.contains(set)) continue;
     const Trial trial = oracle(set);
     ++more;
-    if (has_exact_damage(trial)) trials[set] = trial;
+    measured[set] = trial;
   }
   evaluations += more;
 
   std::vector<ParetoPoint> points;
-  for (const auto& [set, trial] : trials) {
-    points.push_back({context.layers(set), context.cost(set), trial.metric, trial.damage, false});
+  for (const auto& [set, trial] : measured) {
+    if (!has_exact_damage(trial)) continue;
+    points.push_back(
+        {context.layers(set), context.raised_to(set), context.cost(set), trial.metric, trial.damage, false});
   }
   std::stable_sort(points.begin(), points.end(), [](const ParetoPoint& a, const ParetoPoint& b) {
     return std::pair(a.cost, a.damage) < std::pair(b.cost, b.damage);

@@ -71,11 +71,17 @@ struct Fields<RankingReport> {
                                           Field{"compared", &R::compared}, Field{"mended", &R::mended}};
 };
 
+template <class R>
+constexpr bool of_ladder(const R& row) {
+  return !row.raised_to.empty();
+}
+
 template <>
 struct Fields<TestRow> {
   using R = TestRow;
   static constexpr bool (*bounded)(const R&) = [](const R& row) { return row.on_samples.has_value(); };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
+                                          Field{"raised_to", &R::raised_to, of_ladder<R>},
                                           Field{"verdict", &R::verdict},
                                           Field{"metric", &R::metric},
                                           Field{"damage", &R::damage},
@@ -92,9 +98,9 @@ struct Fields<TestRow> {
 template <>
 struct Fields<ParetoPoint> {
   using R = ParetoPoint;
-  static constexpr auto list =
-      std::tuple{Field{"layers", &R::layers}, Field{"cost", &R::cost}, Field{"metric", &R::metric},
-                 Field{"damage", &R::damage}, Field{"front", &R::front}};
+  static constexpr auto list = std::tuple{Field{"layers", &R::layers}, Field{"raised_to", &R::raised_to, of_ladder<R>},
+                                          Field{"cost", &R::cost},     Field{"metric", &R::metric},
+                                          Field{"damage", &R::damage}, Field{"front", &R::front}};
 };
 
 template <>

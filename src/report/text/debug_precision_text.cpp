@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -203,7 +204,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   if (kept.tests.empty()) return {};
   Table table;
   table.column("#", Align::Right);
-  table.column(std::string(format_title(report.high)), Align::Right);
+  table.column(kept.ladder ? "raised" : std::string(format_title(report.high)), Align::Right);
   table.column("", Align::Left);
   const bool counted =
       std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.samples > 0; });
@@ -212,15 +213,19 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   table.flexible_column(kept.by_outside_check()                            ? "the check"
                         : std::ranges::any_of(kept.tests, judged_by_bound) ? "would pass on new samples with"
                                                                            : "would pass with");
-  table.flexible_column("layers that ran high");
+  table.flexible_column(kept.ladder ? "layers that were raised" : "layers that ran high");
   // Of a long search the last ones lead to the answer.
   const std::size_t rows = options.top == 0 ? kept.tests.size() : std::min(kept.tests.size(), options.top);
   const std::size_t first = kept.tests.size() - rows;
   for (std::size_t i = first; i < kept.tests.size(); ++i) {
     const TestRow& test = kept.tests[i];
+    const auto raised = [&](std::size_t at) {
+      return at < test.raised_to.size() ? fmt::format(" to {}", format_title(test.raised_to[at])) : "";
+    };
     const bool all = test.layers.size() == searched_layers(kept);
+    const bool alike = std::ranges::adjacent_find(test.raised_to, std::not_equal_to()) == test.raised_to.end();
     std::vector<std::string> names;
-    for (const std::string& layer : test.layers) names.push_back(printable(layer));
+    for (std::size_t at = 0; at < test.layers.size(); ++at) names.push_back(printable(test.layers[at]) + raised(at));
     std::vector<std::string> cells{std::to_string(i + 1), std::to_string(test.layers.size()),
                                    test.verdict == Verdict::Good  ? "PASSED"
                                    : test.verdict == Verdict::Bad ? "FAILED"
@@ -232,7 +237,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
     cells.push_back(
         test.on_samples && report.requirement ? metric_text(report.requirement->metric, *test.on_samples, {}) : "");
     cells.push_back(told(test.needs));
-    cells.push_back(names.empty() ? "none" : all ? "all" : list_some(names, 6));
+    cells.push_back(names.empty() ? "none" : all && alike ? "all" + raised(0) : list_some(names, 6));
     table.row(cells);
   }
   std::string text = heading("Iterations", options) + table.text(options.width, options.whole_names);
