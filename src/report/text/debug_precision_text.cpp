@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -223,7 +222,8 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
       return at < test.raised_to.size() ? fmt::format(" to {}", format_title(test.raised_to[at])) : "";
     };
     const bool all = test.layers.size() == searched_layers(kept);
-    const bool alike = std::ranges::adjacent_find(test.raised_to, std::not_equal_to()) == test.raised_to.end();
+    const bool alike =
+        std::ranges::adjacent_find(test.raised_to, [](Format a, Format b) { return a != b; }) == test.raised_to.end();
     std::vector<std::string> names;
     for (std::size_t at = 0; at < test.layers.size(); ++at) names.push_back(printable(test.layers[at]) + raised(at));
     std::vector<std::string> cells{std::to_string(i + 1), std::to_string(test.layers.size()),
