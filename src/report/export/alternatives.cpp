@@ -21,10 +21,13 @@ double bits_of_work(const Alternative& row, Format high) {
 
 bool cheaper(const Alternative& one, const Alternative& other, const DiagnoseReport& report) {
   const CostUnit unit = report.kept ? report.kept->cost_unit : CostUnit::Layers;
-  if (unit != CostUnit::Layers && one.low == other.low) return one.cost < other.cost;
+  // Another engine, or another format, has other layers, and other costs.
+  const bool comparable = one.target == other.target && one.low == other.low;
+  if (unit != CostUnit::Layers && comparable) return one.cost < other.cost;
   const double one_bits = bits_of_work(one, report.high);
   const double other_bits = bits_of_work(other, report.high);
-  return one_bits != other_bits ? one_bits < other_bits : one.kept < other.kept;
+  if (one_bits != other_bits) return one_bits < other_bits;
+  return comparable && one.kept < other.kept;
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ bool is_format(std::string_view word) {
   return std::ranges::find(kFlags, word) != kFlags.end();
 }
 
+/// What another engine refuses, or has of its own.
+bool is_of_one_target(std::string_view word) {
+  static constexpr std::array<std::string_view, 4> kOptions{"--target", "--accumulate", "--tf32", "--even-if-slower"};
+  return std::ranges::find(kOptions, word) != kOptions.end();
+}
+
 std::string end_text(const Alternative& row) {
   switch (row.end) {
     case AlternativeEnd::Met:
@@ -119,13 +125,12 @@ std::string command_with(const std::string& command, const std::string& change, 
   }
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (target ? word.starts_with("--target=") : is_format(word) || word.starts_with("--low=")) continue;
-    if (word == (target ? "--target" : "--low")) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    if (target ? !is_of_one_target(name) : !is_format(name) && name != "--low") {
+      kept.push_back(words[i]);
+    } else if (name == words[i] && (name == "--target" || name == "--accumulate" || name == "--low")) {
       ++i;  // its value, too
-      continue;
     }
-    kept.push_back(word);
   }
   return fmt::format("{} {}", fmt::join(kept, " "), change);
 }

@@ -64,6 +64,16 @@ TEST(Alternatives, EqualOnesLeaveWhatWasFound) {
   EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 2, 100), row("fix", AlternativeEnd::Met, 2, 100)})), "keep");
 }
 
+// Another engine counts other layers: fewer of them are no gain where the work is the same.
+TEST(Alternatives, AnotherEngineIsNoBetterForFewerLayersOfTheSameWork) {
+  EXPECT_EQ(
+      best(with({row("keep", AlternativeEnd::Met, 3, 1000), row("‹target› openvino", AlternativeEnd::Met, 2, 1000)})),
+      "keep");
+  EXPECT_EQ(
+      best(with({row("keep", AlternativeEnd::Met, 3, 900), row("‹target› openvino", AlternativeEnd::Met, 2, 890)})),
+      "‹target› openvino");
+}
+
 TEST(Alternatives, AWiderFormatCostsItsBits) {
   // 30 % in float32 and the rest in int8 has 15.2 bits an operation; everything in float16 has 16.
   EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 3, 300), row("‹fp16›", AlternativeEnd::Met, 0, 0)})), "keep");
@@ -87,6 +97,18 @@ TEST(Alternatives, TheCommandIsTheReportsWithWhatChanges) {
   EXPECT_EQ(command_with(command, "--fp16", false),
             "vernier diagnose 'a net --int8 .onnx' --target tensorrt --min-sqnr 24 --fp16");
   EXPECT_EQ(command_with("vernier diagnose m --low int8", "--fp16", false), "vernier diagnose m --fp16");
+}
+
+TEST(Alternatives, TheCommandOfAnotherEngineLeavesOutWhatThatRefuses) {
+  EXPECT_EQ(
+      command_with("vernier diagnose m --int8 --target onnxruntime --even-if-slower -q", "--target openvino", true),
+      "vernier diagnose m --int8 -q --target openvino");
+  EXPECT_EQ(command_with("vernier diagnose m --int8 --accumulate float16 --tf32", "--target openvino", true),
+            "vernier diagnose m --int8 --target openvino");
+  EXPECT_EQ(command_with("vernier diagnose m --int8 --accumulate=float16 --target=tensorrt", "--target openvino", true),
+            "vernier diagnose m --int8 --target openvino");
+  EXPECT_EQ(command_with("vernier diagnose m --low=int8 --accumulate float16", "--fp16", false),
+            "vernier diagnose m --accumulate float16 --fp16");
 }
 
 TEST(Alternatives, HaveAFolderOfTheirOwn) {
