@@ -33,6 +33,7 @@ std::vector<std::string> on_stream(const LayerFacts& layer, std::vector<std::str
 
 /// 20 dB: noise over signal from which on a layer, or what one of its tensors does to it, is poor.
 inline constexpr double kPoorNoise = 1e-2;
+inline constexpr double kSmallestNormal = 0x1p-14;  // of float16
 /// Confidence from which on a cause is likely.
 inline constexpr double kLikely = 0.5;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "causes/cause.h"
@@ -38,11 +39,21 @@ Finding lost_epsilon(const LayerFacts& layer) {
   if (!is_float16(layer) || !layer.epsilon || *layer.epsilon > 0x1p-25F) return {};
   const std::string reader = layer.read_by.empty() ? "a division" : layer.read_by.front();
   const bool adds = layer.op_type == "Add";
-  return of(layer, {}, std::isfinite(layer.own_noise) ? 0.8 : 0.9,
-            {{"epsilon", static_cast<double>(*layer.epsilon), ""}, {"smallest of FP16", 0x1p-24, ""}},
-            fmt::format("{} {:g} in front of {}. FP16 rounds the epsilon to 0, so {}.",
+  const TensorFacts* const data = activation_of(layer);
+  const bool finite = std::isfinite(layer.own_noise);
+  // Where nothing comes near 0, the loss is a risk on other samples, and no reason for what was measured.
+  const bool far = finite && data != nullptr && !data->values.empty() && data->values.min >= kSmallestNormal;
+  std::vector<CauseFigure> evidence{{"epsilon", static_cast<double>(*layer.epsilon), ""},
+                                    {"smallest of FP16", 0x1p-24, ""}};
+  if (far) evidence.push_back({"smallest value", data->values.min, ""});
+  const double confidence = far ? 0.2 : finite ? 0.8 : 0.9;
+  return of(layer, {}, confidence, std::move(evidence),
+            fmt::format("{} {:g} in front of {}. FP16 rounds the epsilon to 0, so {}.{}",
                         adds ? "adds" : "limits values to at least", *layer.epsilon, reader,
-                        reader == "Log" ? "the logarithm can be -inf" : "the division can be by zero"),
+                        reader == "Log" ? "the logarithm can be -inf" : "the division can be by zero",
+                        far ? fmt::format(" On these samples it is not: '{}' is at least {:.3g}.",
+                                          printable(data->name), data->values.min)
+                            : ""),
             {"raise-epsilon", "scale-square"});
 }
 

@@ -87,8 +87,6 @@ bool only_passes_mask(const LayerFacts& layer, double largest) {
   });
 }
 
-constexpr double kSmallestNormal = 0x1p-14;
-
 /// Of all values, those that are no zeros and below the smallest normal float16.
 double share_below_normal(const Distribution& values) {
   std::int64_t below = 0;

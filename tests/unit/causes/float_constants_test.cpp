@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,25 @@ TEST(FloatConstants, AnEpsilonIsLostBelowHalfTheSmallestFloat16) {
   EXPECT_EQ(first_cause(facts), "lost-epsilon");
   facts.epsilon = 1e-6F;
   EXPECT_EQ(first_cause(facts), "");
+}
+
+// F.normalize of vectors that are never short: the epsilon is a risk, and no reason for what was measured.
+TEST(FloatConstants, AnEpsilonThatNothingComesNearIsNoReason) {
+  LayerFacts facts = layer("Max", Format::Float16);
+  facts.epsilon = 1e-12F;
+  facts.read_by = {"Div"};
+  std::vector<float> norms = ramp(5);
+  for (float& norm : norms) norm = 1 + std::abs(norm);
+  facts.inputs = {tensor("norm", norms)};
+  const std::vector<Cause> far = causes_of(facts);
+  ASSERT_EQ(far.size(), 1U);
+  EXPECT_EQ(far[0].id, "lost-epsilon");
+  EXPECT_LT(far[0].confidence, 0.3);
+  facts.inputs = {tensor("norm", {0, 1})};
+  EXPECT_GT(causes_of(facts).front().confidence, 0.7);
+  facts.inputs = {tensor("norm", norms)};
+  facts.own_noise = INFINITY;
+  EXPECT_GT(causes_of(facts).front().confidence, 0.7) << "something is divided by zero all the same";
 }
 
 TEST(FloatConstants, AMaskIsNoOverflow) {
