@@ -48,13 +48,13 @@ AllLow all_low_on_unseen(const DiagnosisRun& run, MeasuredNetwork& network, RunF
   Experiment& experiment = network.experiment;
   const std::map<std::string, OutputStats> outputs = experiment.outputs_on_unseen(network.all_low_plan());
   const Subject& subject = network.subject();
-  return {std::move(figures), figures_of(subject, outputs, run.requirement(), experiment.low_outputs()),
-          rows_moved(subject, outputs)};
+  return {std::move(figures), figures_of(subject, outputs, run.requirement()), rows_moved(subject, outputs)};
 }
 
 RunFigures on_unseen(const DiagnosisRun& run, MeasuredNetwork& network, const Plan& plan) {
   Experiment& experiment = network.experiment;
-  return figures_of(network.subject(), experiment.outputs_on_unseen(plan), run.requirement(), experiment.low_outputs());
+  return figures_of(network.subject(), experiment.outputs_on_unseen(plan), run.requirement(),
+                    experiment.low_outputs(plan));
 }
 
 void judge_unseen(MeasuredNetwork& network, TestRow& test, const KeptSetReport& kept) {

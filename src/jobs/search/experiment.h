@@ -114,9 +114,10 @@ class Experiment {
   /// A plan that keeps some of the candidates, on all samples, none of which taught the network that judges it;
   /// unseen() must be there.
   std::map<std::string, OutputStats> outputs_on_unseen(const Plan& plan);
-  /// Everything low, judged as a search's trials on unseen samples are; null without these, and with golden outputs.
+  /// What caps the figure of `plan` (deciding_figure()): everything low, judged as a search's trials on unseen samples
+  /// are. Null without these, with golden outputs, and for ends(), which nobody chose for their figure.
   /// Safe from several threads. Cost: one such trial, once.
-  const LowStats* low_outputs();
+  const LowStats* low_outputs(const Plan& plan);
 
   /// One session for all plans that keep some of the candidates; null where there can be none. Made when first asked
   /// for. Safe from several threads.

@@ -132,7 +132,7 @@ Trial Judge::by_requirement(const KeptSet& set) {
   const TrialResult result =
       run(set, &requirement, by_chance ? experiment_.hard_then_drawn() : experiment_.hardest_first(), early,
           by_chance ? &paired : nullptr);
-  const LowStats* const low = set.empty() || result.stopped_early ? nullptr : experiment_.low_outputs();
+  const LowStats* const low = result.stopped_early ? nullptr : experiment_.low_outputs(experiment_.plan_of(set));
   Trial trial = trial_of(experiment_.subject(), result, requirement, low);
   const bool judged_apart = experiment_.unseen() != nullptr && !experiment_.golden() && !all;
   if (!judged_apart || trial.verdict != Verdict::Good) return trial;
