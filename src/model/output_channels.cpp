@@ -20,7 +20,10 @@ bool has_weight_axis(const onnx::NodeProto& node) {
          node.op_type() == "MatMul";
 }
 
-int weight_axis(const onnx::NodeProto& node, const Shape& weight) {
+int weight_axis(const onnx::NodeProto& node, const Shape& weight, int input) {
+  const bool left = input == 0;
+  if (left && node.op_type() == "Gemm") return attribute_int(node, "transA", 0) != 0 ? 1 : 0;
+  if (left) return node.op_type() != "MatMul" || weight.size() < 2 ? -1 : static_cast<int>(weight.size()) - 2;
   if (node.op_type() == "Conv") return 0;
   if (node.op_type() == "ConvTranspose") return is_depthwise_transpose(node, weight) ? 0 : 1;
   if (node.op_type() == "Gemm") return attribute_int(node, "transB", 0) != 0 ? 0 : 1;

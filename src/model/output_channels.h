@@ -16,10 +16,12 @@ bool has_weight_axis(const onnx::NodeProto& node);
 
 /// Dimension of input 1 of a weighted operator that indexes output channels:
 ///   Conv 0, ConvTranspose 1, depthwise ConvTranspose [channels, 1, ...] 0, Gemm 1 (0 with transB), MatMul rank - 1
+/// A constant may also be what is multiplied from the left: of `input` 0 those are Gemm 0 (1 with transA), MatMul
+/// rank - 2, where they become the rows of the result.
 ///
 /// Edges: -1 for other operators, and for a MatMul vector (rank 1), which has one scale. With groups otherwise,
 ///        dimension 1 of a ConvTranspose weight holds the output channels of one group only: groups share scales.
-int weight_axis(const onnx::NodeProto& node, const Shape& weight);
+int weight_axis(const onnx::NodeProto& node, const Shape& weight, int input = 1);
 
 /// The output channel of each element of a weight: `inner` elements in a row share one, channels repeat every
 /// `per_group * inner` elements, and a ConvTranspose begins anew for each group.

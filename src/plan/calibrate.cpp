@@ -245,15 +245,15 @@ void round_scales_up(QuantParams& params, Format format) {
 }
 
 /// The grid of a weight without its scales: in blocks along the dimension that is summed over, if the format has them.
-QuantParams bare_grid(const onnx::NodeProto& node, const Shape& shape, Format format, const QuantizationRules& rules,
-                      bool per_channel) {
+QuantParams bare_grid(const onnx::NodeProto& node, int index, const Shape& shape, Format format,
+                      const QuantizationRules& rules, bool per_channel) {
   QuantParams grid;
   grid.format = weight_format(format, rules);
   if (const int wanted = block_wanted(format, rules); wanted > 0) {
     grid.axis = summed_axis(node, static_cast<int>(shape.size()));
     grid.block = block_along(shape.at(static_cast<std::size_t>(grid.axis)), wanted, definition_of(format).block);
   } else if (per_channel) {
-    grid.axis = weight_axis(node, shape);
+    grid.axis = weight_axis(node, shape, index);
   }
   return grid;
 }
@@ -261,7 +261,7 @@ QuantParams bare_grid(const onnx::NodeProto& node, const Shape& shape, Format fo
 /// Weights that are quantized alone.
 QuantParams weights_only_params(const Model& model, const onnx::NodeProto& node, Format format, const Plan& plan) {
   const Tensor weight = initializer(model, node.input(1)).value();
-  const QuantParams grid = bare_grid(node, weight.shape(), format, plan.rules, plan.rules.weights_per_channel);
+  const QuantParams grid = bare_grid(node, 1, weight.shape(), format, plan.rules, plan.rules.weights_per_channel);
   QuantParams params = with_scales(grid, weight, plan.rules);
   if (definition_of(format).block_scale != BlockScale::Chosen) return params;
   round_scales_up(params, plan.computes_in(format));
@@ -274,9 +274,9 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
   const auto rank = static_cast<int>(weight.shape().size());
   // Integer kernels of ONNX Runtime take the second operand alone as a weight, with scales along matrices only.
   const bool per_channel =
-      plan.rules.weights_per_channel && index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
+      plan.rules.weights_per_channel && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
   if (integer_kernels && index == 0) return params_of(format, range_of_constant(weight), plan.rules);
-  const QuantParams grid = bare_grid(node, weight.shape(), format, plan.rules, per_channel);
+  const QuantParams grid = bare_grid(node, index, weight.shape(), format, plan.rules, per_channel);
   QuantParams params = with_scales(grid, weight, plan.rules);
   if (!stores_integer_bias(plan, format)) return params;
   const QuantParams* const data = plan.grid(node.input(0), format);

@@ -284,8 +284,8 @@ class Chooser {
       return fmt::format("the plan has {} scales along axis {} for '{}' of shape {}", params.scale.size(), params.axis,
                          printable(input), shape_text(type.shape));
     }
-    const int wanted = weight_axis(node, type.shape);
-    if (index == 1 && wanted >= 0 && initializers_.contains(input) && params.axis != wanted) {
+    const int wanted = weight_axis(node, type.shape, index);
+    if (wanted >= 0 && initializers_.contains(input) && params.axis != wanted) {
       return fmt::format("the scales of its weight '{}' run along axis {}, its output channels along axis {}",
                          printable(input), params.axis, wanted);
     }

@@ -53,6 +53,15 @@ TEST(OutputChannels, AreAbsentWhereThereAreNone) {
   EXPECT_FALSE(output_channels(node_of("ConvTranspose<group = 3>(x, w)"), {4, 2, 1}));
 }
 
+TEST(WeightAxis, OfAConstantOnTheLeftIsItsRows) {
+  EXPECT_EQ(weight_axis(node_of("MatMul(w, x)"), {16, 24}, 0), 0);
+  EXPECT_EQ(weight_axis(node_of("MatMul(w, x)"), {3, 16, 24}, 0), 1);
+  EXPECT_EQ(weight_axis(node_of("MatMul(w, x)"), {24}, 0), -1) << "one row";
+  EXPECT_EQ(weight_axis(node_of("Gemm(w, x)"), {16, 24}, 0), 0);
+  EXPECT_EQ(weight_axis(node_of("Gemm<transA = 1>(w, x)"), {24, 16}, 0), 1);
+  EXPECT_EQ(weight_axis(node_of("Conv(w, x)"), {8, 3, 3, 3}, 0), -1);
+}
+
 TEST(WeightAxis, OfADepthwiseConvTransposeIsItsFirst) {
   EXPECT_EQ(weight_axis(node_of("ConvTranspose<group = 16>(x, w)"), {16, 1, 2, 2}), 0);
   EXPECT_EQ(weight_axis(node_of("ConvTranspose<group = 16>(x, w)"), {16, 2, 2, 2}), 1);
