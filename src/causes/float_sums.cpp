@@ -50,6 +50,8 @@ Finding absorption(const LayerFacts& layer) {
   const double lost = std::sqrt(layer.own_noise) * layer.output_rms / operands->small_rms;
   // A sum that is as large as its large operand; where the two nearly cancel, cancellation() says so.
   if (lost < 0.1 || layer.output_rms < 0.1 * operands->large_rms) return {};
+  // A part of it alone is the usual rounding of the sum, unless the large part is taken off again.
+  if (lost < 0.5 && !layer.cancelled && !layer.mean && !layer.adds_branch) return {};
   return of(
       layer, operands->small->name, lost > 0.5 ? 0.96 : 0.85,
       {{"typical magnitude of the small operand", operands->small_rms, ""},

@@ -14,6 +14,12 @@ bool made_by(const LayerFacts& layer, const char* op_type) {
   return std::ranges::find(layer.made_by, op_type) != layer.made_by.end();
 }
 
+/// A quarter of the codes of 8 bits, or more, on a range that is not shared with larger values.
+bool has_levels_of_its_own(const TensorFacts& tensor) {
+  if (!tensor.grid || !is_integer(tensor.grid->format) || tensor.grid->scale.size() != 1) return false;
+  return tensor.values.max - tensor.values.min >= 64 * tensor.grid->scale.front();
+}
+
 }  // namespace
 
 Finding residual_scales(const LayerFacts& layer) {
@@ -23,11 +29,13 @@ Finding residual_scales(const LayerFacts& layer) {
   const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30);
   if (ratio < 8 || ratio > 1e20) return {};
   if (layer.inputs[0].mask || layer.inputs[1].mask) return {};  // of which the range takes no notice
+  const TensorFacts& small = layer.inputs[a < b ? 0 : 1];
+  if (has_levels_of_its_own(small)) return {};
   // The steps of floats depend on the values, and not on the range.
   std::vector<std::string> repairs;
   if (is_integer(layer.format)) repairs.emplace_back("range");
   return of(
-      layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
+      layer, small.name, 0.7, {{"ratio of the branches", ratio, "x"}},
       fmt::format("its inputs differ {:.0f} times in size. The smaller one gets only a few levels in the shared range.",
                   ratio),
       std::move(repairs));

@@ -23,6 +23,17 @@ TEST(FloatSums, AbsorptionIsNotOverflow) {
   EXPECT_EQ(first_cause(facts), "");
 }
 
+// A bias of an output: the sum rounds like any other, and nothing subtracts the large part again.
+TEST(FloatSums, APartOfASmallOperandIsTheUsualRounding) {
+  LayerFacts facts = layer("Add", Format::BFloat16);
+  facts.inputs = {tensor("bias", std::vector<float>(10, 0.08F)), tensor("product", std::vector<float>(10, 8.0F))};
+  facts.output_rms = 8.08;
+  facts.own_noise = std::pow(0.016 / 8.08, 2);
+  EXPECT_FALSE(names(facts, "absorption"));
+  facts.cancelled = CancelledBehind{"difference", 8, 0.08, 100, {}};
+  EXPECT_TRUE(names(facts, "absorption"));
+}
+
 TEST(FloatSums, ASumThatOverflowsIsNoAbsorption) {
   LayerFacts facts = layer("Add", Format::Float16);
   facts.inputs = {tensor("a", std::vector<float>(10, 45000.0F)), tensor("b", std::vector<float>(10, 45100.0F))};
