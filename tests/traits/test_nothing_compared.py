@@ -113,3 +113,12 @@ def test_a_cache_that_is_empty_in_every_sample_is_data(tmp_path):
     np.savez(tmp_path / "net.npz", x=b.normal(4, 1, 8), past=np.zeros((4, 0, 8), np.float32))
     done = vernier("diagnose", "float.onnx", "--int8", "--data", "net.npz", "--min-sqnr", "20", "--no-latency", "--quick", folder=tmp_path)
     assert "is met" in done.stdout
+
+
+@pytest.mark.parametrize("high", ["float32", "float16"])
+def test_a_gate_is_told_that_nothing_is_in_the_low_format(tmp_path, high):
+    """ONNX Runtime's INT8 kernels make so small a product no faster, so INT8 was asked for in vain, whatever the rest is in."""
+    files(tmp_path, net=product(1))
+    done = vernier("diagnose", "net.onnx", "--int8", "-p", high, "--target", "onnxruntime", "--data", "net.npz", "--min-sqnr", "20", "--json",
+                   folder=tmp_path, codes=(5,))
+    assert json.loads(done.stdout)["outcome"] == "nothing-left"

@@ -47,7 +47,6 @@ struct LadderReport {               // where a search chose among several format
 
 struct TestRow {                    // one trial of a search
   std::vector<std::string> layers;  // that ran in the high format
-  std::vector<Format> raised_to;    // of a ladder: the format of each
   Verdict verdict = Verdict::Invalid;
   double metric = 0;
   double damage = 0;
@@ -58,6 +57,7 @@ struct TestRow {                    // one trial of a search
   std::optional<SamplingInterval> interval{};  // of the metric, where it is a share of samples with the right label
   std::optional<double> reference{}, limit{};  // that share of the float model on the same samples; what was asked
   std::optional<double> on_samples{};          // the metric of these samples, where `metric` is a bound on new ones
+  std::vector<Format> raised_to{};             // of a ladder: the format of each layer
 };
 
 struct LayerGroup {                 // layers that should switch together
@@ -75,11 +75,11 @@ struct RankingReport {                     // predictions against what was measu
 
 struct ParetoPoint {  // one set that was tried
   std::vector<std::string> layers;
-  std::vector<Format> raised_to;  // of a ladder: the format of each
-  double cost = 0;                // borders included, in the unit of the search
+  double cost = 0;  // borders included, in the unit of the search
   double metric = 0;
   double damage = 0;
-  bool front = false;  // none that costs less has less damage
+  bool front = false;               // none that costs less has less damage
+  std::vector<Format> raised_to{};  // of a ladder: the format of each layer
 };
 
 struct MinimalInstead {  // what the minimal search keeps where another one was asked for

@@ -34,7 +34,7 @@ std::vector<ParetoPoint> pareto_points(const SearchContext& context, std::map<Ke
   for (const auto& [set, trial] : measured) {
     if (!has_exact_damage(trial)) continue;
     points.push_back(
-        {context.layers(set), context.raised_to(set), context.cost(set), trial.metric, trial.damage, false});
+        {context.layers(set), context.cost(set), trial.metric, trial.damage, false, context.raised_to(set)});
   }
   std::stable_sort(points.begin(), points.end(), [](const ParetoPoint& a, const ParetoPoint& b) {
     return std::pair(a.cost, a.damage) < std::pair(b.cost, b.damage);

@@ -103,7 +103,9 @@ bool wholly_float32(const DiagnoseReport& report) { return report.typed && repor
 
 bool keeps_everything(const DiagnoseReport& report) {
   if (!report.kept) return false;
-  if (wholly_float32(report)) return true;
+  // In FP16 with INT8 asked for, no layer is low either.
+  const bool quantizes = report.typed && (report.typed->quantize_pairs > 0 || report.typed->quantized_weights > 0);
+  if (wholly_float32(report) || (report.typed && !quantizes && lowered_layers(report) == 0)) return true;
   const KeptSetReport& kept = *report.kept;
   const auto below_top = [&](const RaisedLayer& layer) { return layer.format != report.high; };
   if (kept.ladder && std::ranges::any_of(kept.ladder->raised, below_top)) return false;

@@ -232,8 +232,9 @@ Answer by_task(const DiagnoseReport& report) {
 /// No layer that was to be lowered could be.
 Answer nothing_low(const DiagnoseReport& report) {
   Answer answer;
-  answer.sentence = fmt::format("Nothing is in {}: no layer supports it or gains speed, and {} is entirely in {}.",
-                                low_text(report), kOutputModel, format_title(Format::Float32));
+  answer.sentence =
+      fmt::format("Nothing is in {}: no layer supports it or gains speed, and {} is entirely in {}.", low_text(report),
+                  kOutputModel, format_title(wholly_float32(report) ? Format::Float32 : report.high));
   answer.then("See the notes for the reason of each layer, or try another format.");
   return answer;
 }
@@ -357,7 +358,7 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (outcome_of(report) == Outcome::Refused) return refused_by_runtime(report);
   if (outcome_of(report) == Outcome::NoFloatModel) return no_float_model(report);
   const bool kept_none = !report.kept || report.kept->layers.empty();
-  if (wholly_float32(report) && kept_none && (!report.kept || outcome_of(report) == Outcome::NothingLeft)) {
+  if (kept_none && (report.kept ? outcome_of(report) == Outcome::NothingLeft : wholly_float32(report))) {
     return nothing_low(report);
   }
   if (report.kept && !report.kept->by_requirement()) return by_task(report);
