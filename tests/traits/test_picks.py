@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from networks import FLOAT, INT64
+from networks import FLOAT, INT64, Builder
 from quantized_files import Quantizer
 from test_traits import vernier
 
@@ -311,3 +311,20 @@ def test_saved_outputs_need_the_tensors_in_front_of_picks(tmp_path):
     done = vernier("debug", "precision", "float.onnx", "--int8", "--data", "net.npz", "--golden", "saved.json", "--min-sqnr", "20",
                    folder=tmp_path, codes=(3,))
     assert "boxes[before Compress]' is missing" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("limit, of_classes", [(["--min-sqnr", "35"], False), (["--min-top1-agreement", "1"], True)])
+def test_classes_that_change_are_a_cause_where_classes_are_asked_for(tmp_path, limit, of_classes):
+    """Many layers with their usual error: SQNR is missed by their sum, and a few of 384 rows change their class."""
+    b, x = Builder(4), "x"
+    for layer in range(8):
+        weight = (b.random.standard_normal((32, 32)) / 4).astype(np.float32)
+        b.add("MatMul", [x, b.constant(f"w{layer}", weight)], f"a{layer}")
+        x = b.add("Relu", [f"a{layer}"], f"r{layer}")
+    b.add("MatMul", [x, b.constant("head", (b.random.standard_normal((32, 40)) / 5.6).astype(np.float32))], "logits")
+    onnx.save(b.model([("x", FLOAT, [16, 32])], [("logits", FLOAT, [16, 40])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "data.npz", x=b.random.standard_normal((24, 16, 32)).astype(np.float32))
+    done = vernier("diagnose", "net.onnx", "--int8", "--data", "data.npz", *limit, "--no-options", "--json", folder=tmp_path, codes=(0, 5))
+    report = json.loads(done.stdout)
+    assert report["all_low"]["outputs"][0]["top1_agreement"] < 1
+    assert ("decision-boundary" in [cause["id"] for cause in report["explanation"]["causes"]]) == of_classes

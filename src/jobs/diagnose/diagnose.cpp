@@ -111,8 +111,10 @@ void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& l
   ExplainOptions how;
   how.own = run.options.causes;
   how.missed = is_missed(run, low);
+  // Classes that change are no reason of a missed SQNR.
+  const bool of_classes = run.requirement() == nullptr || run.requirement()->metric == Metric::MinTop1Agreement;
   for (const OutputFigure& output : report.all_low.outputs) {
-    if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
+    if (of_classes && output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
   }
   for (const OutputFigure& output : low.unseen ? low.unseen->outputs : std::vector<OutputFigure>{}) {
     how.unseen_noise = std::max(how.unseen_noise, noise_of_db(output.sqnr_db));
