@@ -114,7 +114,8 @@ void explain_layers(DiagnosisRun& run, MeasuredNetwork& network, const AllLow& l
   // Classes that change are no reason of a missed SQNR.
   const bool of_classes = run.requirement() == nullptr || run.requirement()->metric == Metric::MinTop1Agreement;
   for (const OutputFigure& output : report.all_low.outputs) {
-    if (of_classes && output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
+    if (of_classes && output.top1_agreement)
+      how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
   }
   for (const OutputFigure& output : low.unseen ? low.unseen->outputs : std::vector<OutputFigure>{}) {
     how.unseen_noise = std::max(how.unseen_noise, noise_of_db(output.sqnr_db));

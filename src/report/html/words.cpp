@@ -21,6 +21,7 @@
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
 #include "report/text/first_screen.h"
+#include "report/text/how_sure.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "report/told.h"
@@ -159,8 +160,7 @@ Json page_words(const DiagnoseReport& report) {
   words["metric"] = report.requirement ? std::string(word_of(report.requirement->metric)) : "SQNR dB";
   words["scheme"] = scheme_words(report.scheme);
   words["runner"] = runner_text(report.runner, report.on_gpu);
-  words["same_samples"] = report.calibrated_on_evaluation_samples && !report.cross_fit &&
-                          std::any_of(report.low.begin(), report.low.end(), needs_scale);
+  words["same_samples"] = calibrated_on_same_samples(report);
   if (!report.alternatives.empty()) {
     Json::Array options;
     const std::vector<AlternativeWords> all = alternative_words(report);

@@ -20,6 +20,7 @@
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
 #include "report/text/first_screen.h"
+#include "report/text/how_sure.h"
 #include "report/text/minimum_text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
@@ -43,8 +44,7 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
     data +=
         "; cross-fitted: each half of the samples is measured on a network that the other half calibrated (--no-split: "
         "all samples do both)";
-  } else if (report.calibrated_on_evaluation_samples &&
-             std::any_of(report.low.begin(), report.low.end(), needs_scale)) {
+  } else if (calibrated_on_same_samples(report)) {
     data += "; the ranges were calibrated on these same samples";
   }
   const std::string hash = short_hash(report.model_sha256);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
+#include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 
@@ -82,6 +83,10 @@ void say_heavy_tail(const DiagnoseReport& report, const OutputFigure& figure, An
 
 }  // namespace
 
+bool calibrated_on_same_samples(const DiagnoseReport& report) {
+  return report.calibrated_on_evaluation_samples && !report.cross_fit && std::ranges::any_of(report.low, needs_scale);
+}
+
 void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
   const OutputFigure* figure = deciding_output(run, report.requirement);
   if (figure == nullptr) return;
@@ -102,11 +107,15 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
     return;
   }
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
-  constexpr std::size_t kFewSamples = 30;
-  answer.sentence += fmt::format(" On {}new samples: above {}, {:g} % sure", of_top1 ? "" : "as many ", text(*above),
-                                 100 * requirement.confidence);
-  const bool few = report.samples < kFewSamples && !of_top1;
-  answer.sentence += few ? fmt::format("; {}.", unlike_text(report.samples, requirement.confidence)) : ".";
+  if (calibrated_on_same_samples(report)) {
+    answer.sentence += " These samples calibrated the ranges too, so they cannot show what new ones get.";
+  } else {
+    constexpr std::size_t kFewSamples = 30;
+    answer.sentence += fmt::format(" On {}new samples: above {}, {:g} % sure", of_top1 ? "" : "as many ", text(*above),
+                                   100 * requirement.confidence);
+    const bool few = report.samples < kFewSamples && !of_top1;
+    answer.sentence += few ? fmt::format("; {}.", unlike_text(report.samples, requirement.confidence)) : ".";
+  }
   if (value < limit || *above >= limit) return;
   answer.first(of_top1 && run.passed == true
                    ? fmt::format("{} cannot prove {}, whatever the result: the figure itself decided.", samples,

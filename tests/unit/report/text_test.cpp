@@ -303,6 +303,7 @@ TEST(DiagnoseText, SaysWhatFewSamplesCannotExclude) {
   DiagnoseReport report = requirement_met();  // 24 dB, 20 samples
   report.requirement->confidence = 0.9;
   report.samples = 10;
+  report.cross_fit = true;
   OutputFigure& figure = report.final_figures->outputs[0];
   figure.sqnr_db = 30.3;
   figure.sqnr_above = 29.9;
@@ -314,6 +315,12 @@ TEST(DiagnoseText, SaysWhatFewSamplesCannotExclude) {
   report.samples = 30;
   text = unwrapped(report_to_text(report, {}));
   EXPECT_NE(text.find("On as many new samples: above 29.9 dB, 90 % sure. "), std::string::npos) << text;
+  report.cross_fit = false;  // --no-split
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.find("90 % sure"), std::string::npos) << text;
+  EXPECT_NE(text.find("These samples calibrated the ranges too, so they cannot show what new ones get."),
+            std::string::npos)
+      << text;
 }
 
 TEST(DiagnoseText, AddsUpTheTimeOfAStepThatWasTakenTwice) {
