@@ -328,3 +328,20 @@ def test_classes_that_change_are_a_cause_where_classes_are_asked_for(tmp_path, l
     report = json.loads(done.stdout)
     assert report["all_low"]["outputs"][0]["top1_agreement"] < 1
     assert ("decision-boundary" in [cause["id"] for cause in report["explanation"]["causes"]]) == of_classes
+
+
+def test_products_that_only_make_picks_are_not_forgotten(tmp_path):
+    """A quantizing bottleneck: an encoder, the nearest row of a codebook, a decoder. Only the decoder has values that reach the output."""
+    b, x = Builder(8), "x"
+    for layer in range(3):
+        x = b.add("Relu", [b.linear(x, f"encoder{layer}", 32, 32)], f"relu{layer}")
+    scores = b.add("MatMul", [x, b.constant("codebook", b.random.standard_normal((32, 16)).astype(np.float32))], "scores")
+    code = b.add("ArgMax", [scores], "code", axis=-1, keepdims=0)
+    b.linear(b.add("Gather", [b.constant("rows", b.random.standard_normal((16, 32)).astype(np.float32)), code], "row"), "y", 32, 8)
+    onnx.save(b.model([("x", FLOAT, [1, 32])], [("y", FLOAT, [1, 8])]), tmp_path / "net.onnx")
+    np.savez(tmp_path / "data.npz", x=b.random.standard_normal((20, 1, 32)).astype(np.float32))
+    done = vernier("diagnose", "net.onnx", "--int8", "--data", "data.npz", "--min-sqnr", "10", "--no-options", "-o", "out", folder=tmp_path)
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert report["work"]["deciding"] == 4
+    words = " ".join(done.stdout.split())
+    assert "that can be in INT8" in words and "4 products that only make picks or conditions stay in FP32" in words

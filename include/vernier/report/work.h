@@ -14,6 +14,9 @@ struct LoweredWork {
   std::size_t recurrent = 0;  // LSTM, GRU, RNN
   std::size_t on_codes = 0;   // that compute on integers which the file stores
   std::size_t others = 0;
+  /// Products with weights that are no layers: their results are compared or picked by, as of ArgMax, and lead to no
+  /// output. 0: there are none, or all of them have less than 1 % of the weight bytes.
+  std::size_t deciding = 0;
 };
 
 }  // namespace vernier

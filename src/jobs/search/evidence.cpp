@@ -12,6 +12,7 @@
 
 #include "analysis/figures.h"
 #include "model/graph_edit.h"
+#include "model/output_channels.h"
 #include "model/trip_counts.h"
 #include "numerics/metrics.h"
 #include "vernier/format.h"
@@ -238,6 +239,29 @@ std::int64_t total_macs(const Experiment& experiment) {
   return total;
 }
 
+namespace {
+
+/// `counted`: weights that count already.
+void add_deciding_products(const Experiment& experiment, const std::map<std::string, const onnx::NodeProto*>& nodes,
+                           std::set<std::string> counted, LoweredWork& work) {
+  std::set<std::string> layers;
+  for (const Layer& layer : experiment.subject().layers) layers.insert(layer.name);
+  std::size_t products = 0;
+  std::int64_t bytes = 0;
+  for (const auto& [name, node] : nodes) {
+    if (layers.contains(name) || !has_weight_axis(*node) || node->input_size() < 2) continue;
+    const std::optional<Tensor> weight = initializer(experiment.subject().model, node->input(1));
+    if (!weight || weight->dtype() != Dtype::Float32) continue;
+    ++products;
+    if (counted.insert(node->input(1)).second) bytes += static_cast<std::int64_t>(weight->byte_size());
+  }
+  if (100 * bytes < work.total_weight_bytes + bytes || bytes == 0) return;
+  work.deciding = products;
+  work.total_weight_bytes += bytes;
+}
+
+}  // namespace
+
 std::optional<LoweredWork> lowered_work(const Experiment& experiment) {
   if (experiment.shapes().empty()) return std::nullopt;
   const Model& model = experiment.subject().model;
@@ -266,6 +290,7 @@ std::optional<LoweredWork> lowered_work(const Experiment& experiment) {
       }
     }
   }
+  add_deciding_products(experiment, nodes, std::move(counted), work);
   return work;
 }
 

@@ -208,7 +208,8 @@ struct Fields<LoweredWork> {
                                           Field{"total_weight_bytes", &R::total_weight_bytes},
                                           Field{"recurrent", &R::recurrent},
                                           Field{"on_codes", &R::on_codes},
-                                          Field{"others", &R::others}};
+                                          Field{"others", &R::others},
+                                          Field{"deciding", &R::deciding, optional_field<R>}};
 };
 
 template <>

@@ -41,8 +41,10 @@ std::string all_low_text(const DiagnoseReport& report) {
 }
 
 bool lowers_a_part(const DiagnoseReport& report) {
-  return report.work && report.work->total_macs > 0 &&
-         static_cast<double>(report.work->macs) < kMostOfTheWork * static_cast<double>(report.work->total_macs);
+  if (!report.work) return false;
+  const LoweredWork& work = *report.work;
+  return work.deciding > 0 || (work.total_macs > 0 &&
+                               static_cast<double>(work.macs) < kMostOfTheWork * static_cast<double>(work.total_macs));
 }
 
 std::string lowered_share(const DiagnoseReport& report) {
@@ -51,11 +53,12 @@ std::string lowered_share(const DiagnoseReport& report) {
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return percent_text(static_cast<double>(part) / static_cast<double>(whole));
   };
-  std::string text = fmt::format(" ({} of the multiply-accumulates", share(work.macs, work.total_macs));
+  std::vector<std::string> shares;
+  if (work.deciding == 0) shares.push_back(share(work.macs, work.total_macs) + " of the multiply-accumulates");
   if (work.total_weight_bytes > 0) {
-    text += fmt::format(", {} of the weight bytes", share(work.weight_bytes, work.total_weight_bytes));
+    shares.push_back(share(work.weight_bytes, work.total_weight_bytes) + " of the weight bytes");
   }
-  return text + ")";
+  return fmt::format(" ({})", fmt::join(shares, ", "));
 }
 
 std::string not_lowered(const DiagnoseReport& report) {
@@ -71,6 +74,10 @@ std::string not_lowered(const DiagnoseReport& report) {
     const std::string others = work.others > 0 ? plural(work.others, "other layer") : std::string();
     text += fmt::format("; {}{}{} {} in {}", recurrent, recurrent.empty() || others.empty() ? "" : " and ", others,
                         high == 1 ? "stays" : "stay", format_title(report.high));
+  }
+  if (work.deciding > 0) {
+    text += fmt::format("; {} that only {} picks or conditions {} in FP32", plural(work.deciding, "product"),
+                        work.deciding == 1 ? "makes" : "make", work.deciding == 1 ? "stays" : "stay");
   }
   if (work.on_codes > 0) {
     text += fmt::format("; {} on integers stored in the file",
