@@ -35,11 +35,14 @@ Placeholders: {vernier} {python} {examples} {shared} {cases} (this folder) {tmp}
 of the outer NO_COLOR and TERM.
 """
 import json
+import multiprocessing
 import os
 import pathlib
 import pty
 import re
+import runpy
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -162,25 +165,71 @@ def send_interrupts(process, step, stderr_path):
         time.sleep(0.5)
 
 
+UNQUOTED = r"[\w\s./,:=+@%-]"
+PLAIN = re.compile(rf"""(?:'[^']*'|"[^"$`\\]*"|{UNQUOTED})+""")
+
+
+def python_arguments(command):
+    """The arguments of a command that runs a Python script or `-c`. None if the command needs a shell."""
+    if not command.startswith(f"{sys.executable} ") or not PLAIN.fullmatch(command):
+        return None
+    arguments = shlex.split(command)[1:]
+    return arguments if arguments[0] == "-c" or arguments[0].endswith(".py") else None
+
+
+def run_python(arguments, folder, out, err):
+    """Runs a script in a fork of this process. Starting Python and importing ONNX would take most of the script's time."""
+    import onnx  # noqa: F401: for the forks
+
+    def script():
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment(folder))
+        for number, file in ((1, out), (2, err)):
+            os.dup2(file.fileno(), number)
+        sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+        if arguments[0] == "-c":
+            sys.argv, sys.path[:0] = ["-c", *arguments[2:]], [""]
+            exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__"})  # the cases are our own
+        else:
+            sys.argv, sys.path[:0] = arguments, [os.path.dirname(arguments[0])]
+            runpy.run_path(arguments[0], run_name="__main__")
+
+    process = multiprocessing.get_context("fork").Process(target=script)
+    process.start()
+    process.join(SECONDS)
+    process.kill()  # if it still runs
+    process.join()
+    return process.exitcode
+
+
+def run_command(step, command, folder, out, err):
+    arguments = None if step.interrupts else python_arguments(command)
+    if arguments:
+        return run_python(arguments, folder, out, err)
+    # A signal has to reach the program, not a shell around it.
+    line = f"exec {command}" if step.interrupts else command
+    process = subprocess.Popen(["bash", "-c", line], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL,
+                               stdout=out, stderr=err)
+    try:
+        if step.interrupts:
+            send_interrupts(process, step, folder.parent / "stderr")
+        process.wait(SECONDS)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    return process.returncode
+
+
 def run_step(step, command, folder):
     if step.terminal:
         return run_on_terminal(command, folder)
-    # A signal has to reach the program, not a shell around it.
-    line = f"exec {command}" if step.interrupts else command
     outer = folder.parent
     with open(outer / "stdout", "w+b") as out, open(outer / "stderr", "w+b") as err:
-        process = subprocess.Popen(["bash", "-c", line], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL,
-                                   stdout=out, stderr=err)
-        try:
-            if step.interrupts:
-                send_interrupts(process, step, outer / "stderr")
-            process.wait(SECONDS)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+        code = run_command(step, command, folder, out, err)
     texts = [(outer / name).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr")]
-    return process.returncode, *texts
+    return code, *texts
 
 
 def words(text):
