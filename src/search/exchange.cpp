@@ -10,8 +10,7 @@
 namespace vernier {
 namespace {
 
-// Damage up to which single damages were seen to add up, and sweeps over the trials.
-constexpr double kStillAdditive = 30;
+// Sweeps over the trials.
 constexpr int kSweeps = 200;
 constexpr std::size_t kSteps = 4096;
 constexpr std::size_t kFewTrials = 8;

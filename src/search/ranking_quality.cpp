@@ -10,8 +10,6 @@ namespace {
 
 // Rounds of the correction: few, so that the predictions stay the prior where trials say little.
 constexpr int kRounds = 30;
-// Damage up to which sensitivities of single layers were seen to add up.
-constexpr double kStillAdditive = 30;
 
 std::vector<double> ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());

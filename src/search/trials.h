@@ -20,6 +20,9 @@ inline bool passes(const Trial& trial) { return trial.verdict == Verdict::Good; 
 /// The damage is a number that was measured to the end, not a bound, an overflow or a missing value.
 bool has_exact_damage(const Trial& trial);
 
+/// Damage up to which sensitivities of single layers were seen to add up.
+inline constexpr double kStillAdditive = 30;
+
 /// `set` less the items of `dropped` (both ascending), ascending.
 KeptSet without(const KeptSet& set, std::span<const std::size_t> dropped);
 
