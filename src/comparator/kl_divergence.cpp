@@ -15,7 +15,7 @@
 namespace vernier {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 double divergence(std::span<const double> ref, std::span<const double> got) {
   double ref_sum = 0;
@@ -27,11 +27,11 @@ double divergence(std::span<const double> ref, std::span<const double> got) {
     got_sum += got[i];
   }
   if (ref_sum == 0 && got_sum == 0) return 0;
-  if (ref_sum == 0 || got_sum == 0) return kInfinity;
+  if (ref_sum == 0 || got_sum == 0) return kUnbounded;
   double sum = 0;
   for (std::size_t i = 0; i < ref.size(); ++i) {
     if (!both_finite(i) || ref[i] == 0) continue;
-    if (got[i] == 0) return kInfinity;
+    if (got[i] == 0) return kUnbounded;
     sum += ref[i] / ref_sum * std::log(ref[i] / ref_sum / (got[i] / got_sum));
   }
   return std::max(sum, 0.0);  // rounding can leave less

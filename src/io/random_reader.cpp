@@ -32,7 +32,7 @@ namespace {
 
 using Range = std::pair<double, double>;
 
-bool is_integer(Dtype dtype) {
+bool draws_integers(Dtype dtype) {
   switch (dtype) {
     case Dtype::UInt8:
     case Dtype::Int8:
@@ -48,7 +48,7 @@ bool is_integer(Dtype dtype) {
   }
 }
 
-bool is_float(Dtype dtype) {
+bool draws_floats(Dtype dtype) {
   return dtype == Dtype::Float32 || dtype == Dtype::Float64 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16;
 }
 
@@ -155,10 +155,10 @@ Range range_of(const InputInfo& input, const SourceOptions& options) {
       refuse_option(fmt::format("‹val-range› of input '{}', which is bool, begins with true and ends with false",
                                 printable(input.name)));
     }
-  } else if (!is_float(input.dtype)) {  // as Python's int()
+  } else if (!draws_floats(input.dtype)) {  // as Python's int()
     range = {std::trunc(range.first), std::trunc(range.second)};
   }
-  if (is_integer(input.dtype)) check_integer_range(input, range);
+  if (draws_integers(input.dtype)) check_integer_range(input, range);
   if (input.index_limit > 0 && range.second >= static_cast<double>(input.index_limit)) {
     refuse_option(fmt::format("‹val-range› [{}, {}] of input '{}' goes beyond its {} valid indices", range.first,
                               range.second, printable(input.name), input.index_limit));
@@ -167,7 +167,7 @@ Range range_of(const InputInfo& input, const SourceOptions& options) {
 }
 
 Draw plan_draw(const InputInfo& input, const SourceOptions& options) {
-  if (!is_float(input.dtype) && !is_integer(input.dtype) && input.dtype != Dtype::Bool) {
+  if (!draws_floats(input.dtype) && !draws_integers(input.dtype) && input.dtype != Dtype::Bool) {
     const std::string_view kind =
         input.dtype == Dtype::Undefined ? "a sequence, an optional or a map" : dtype_name(input.dtype);
     throw Error(ErrorCode::SampleFile,
@@ -176,7 +176,7 @@ Draw plan_draw(const InputInfo& input, const SourceOptions& options) {
   }
   Draw draw{input, {}, std::nullopt, false, {0, 1}};
   const Shape* given = entry_for(options.shapes, input.name);
-  const bool is_shape_tensor = given != nullptr && is_integer(input.dtype) && input.shape.size() == 1 &&
+  const bool is_shape_tensor = given != nullptr && draws_integers(input.dtype) && input.shape.size() == 1 &&
                                input.shape[0] == static_cast<std::int64_t>(given->size());
   if (is_shape_tensor && !(given->size() == 1 && input.shape == *given)) {
     draw.shape = input.shape;
@@ -215,7 +215,7 @@ Tensor draw_tensor(const Draw& draw, NumpyRandom& random) {
   const std::size_t width = static_cast<std::size_t>(dtype_bits(dtype)) / 8;
   if (draw.values) {
     for (std::size_t i = 0; i < count; ++i) store_integer(out, i, width, static_cast<std::uint64_t>((*draw.values)[i]));
-  } else if (is_float(dtype)) {
+  } else if (draws_floats(dtype)) {
     for (std::size_t i = 0; i < count; ++i) {
       store_float(out, i, dtype, random.unit() * (draw.range.second - draw.range.first) + draw.range.first);
     }
