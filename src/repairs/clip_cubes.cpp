@@ -1,7 +1,7 @@
 // GELU by tanh cubes its values: beyond 40 the cube is no float16. Its tanh is 1 long before.
 //   before: tanh(sqrt(2/pi) (x + 0.044715 x^3))     after: the same of c = clip(x, -16, 16)
 // Bit for bit equal: from |x| = 8 on the argument is beyond 24, and tanh is +-1 in float32 from 9.02 on. x outside the
-// tanh stays what it is. For models where fuse_gelus does not apply, or gains nothing.
+// tanh stays what it is. For models where fuse_gelus does not apply.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -95,6 +95,17 @@ bool has_constant_factor(const Model& model, const onnx::NodeProto& node) {
   return node.op_type() == "Mul" && (second || float_constant(model, node.input(0)));
 }
 
+bool has_constant_weights(const Model& model, const onnx::NodeProto& node) {
+  if (!of_onnx(node) || (node.op_type() != "MatMul" && !is_weighted(node))) return false;
+  const bool bias = !has_bias(node) || float_constant(model, node.input(2));
+  return bias && node.input_size() > 1 && float_constant(model, node.input(1)).has_value();
+}
+
+bool multiplies_tensors(const Model& model, const onnx::NodeProto& node) {
+  return is_onnx(node, "Mul") && node.input(0) != node.input(1) && !float_constant(model, node.input(0)) &&
+         !float_constant(model, node.input(1));
+}
+
 std::string power_of_two(const Model& model, const onnx::NodeProto& node) {
   if (!is_onnx(node, "Mul") || node.input_size() != 2) return {};
   for (const std::string& input : node.input()) {

@@ -32,6 +32,12 @@ std::vector<int> scaled_constants(const Model& model, const onnx::NodeProto& nod
 /// Multiplies by a constant, or divides by one: it can take a factor in.
 bool has_constant_factor(const Model& model, const onnx::NodeProto& node);
 
+/// A layer with constant weights, and a constant bias or none: they can take a factor in.
+bool has_constant_weights(const Model& model, const onnx::NodeProto& node);
+
+/// A product of two tensors, such as a width and a height, or a hidden layer and its gate.
+bool multiplies_tensors(const Model& model, const onnx::NodeProto& node);
+
 /// The power of two that a Mul multiplies by, the name of that constant; empty: it is no such Mul.
 std::string power_of_two(const Model& model, const onnx::NodeProto& node);
 

@@ -53,7 +53,8 @@ const std::vector<Repair>& table() {
        .scaled = false,
        .propose = raise_epsilons},
       {.id = "scale-square",
-       .text = "squares, sums and logarithms use values scaled by a power of two, so that they stay inside the format",
+       .text = "squares, products, sums and logarithms use values scaled by a power of two, so that they stay inside "
+               "the format",
        .cost = "up to two Mul for each place",
        .scaled = false,
        .needs_noise = true,

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/graph_edit.h"
 #include "repairs/factor_degrees.h"
@@ -104,22 +105,40 @@ class Rewrite {
     return {};
   }
 
-  /// Where a power of two made the source already, that one changes.
+  /// Where constants made the source, those change.
   void scale_source(const std::string& source, int degree) {
     const onnx::NodeProto* maker = walk_.maker(source);
     const bool only_inside =
         read_by_nodes_only(source) && std::ranges::all_of(walk_.readers(source), [&](const onnx::NodeProto* reader) {
           return region_.nodes.contains(reader->name());
         });
-    const std::string number = maker != nullptr && only_inside ? power_of_two(before_, *maker) : std::string();
-    if (!number.empty()) {
-      onnx::NodeProto& last = *nodes_.Mutable(nodes_.size() - 1);
-      std::ranges::replace(*last.mutable_input(), number,
-                           changed_constant(number, [&](double v) { return v * factor(degree); }));
+    const std::vector<std::string> constants =
+        maker != nullptr && only_inside ? constants_behind(*maker, degree) : std::vector<std::string>();
+    onnx::NodeProto* last = constants.empty() ? nullptr : nodes_.Mutable(nodes_.size() - 1);
+    for (const std::string& constant : constants) {
+      std::ranges::replace(*last->mutable_input(), constant,
+                           changed_constant(constant, [&](double v) { return v * factor(degree); }));
+    }
+    if (!constants.empty()) {
       scaled_[source] = source;
       return;
     }
     add_node("Mul", source, source, scaled(source), factor(degree));
+  }
+
+  /// Those that give what a node makes the factor: a power of two, or weights and their bias. A power that is searched
+  /// for, up, has to stay a number of its own.
+  std::vector<std::string> constants_behind(const onnx::NodeProto& maker, int degree) const {
+    constexpr double kAllDigits = 0x1p-10;  // of weights up to that, the steps of float16 below 2^-14 are fine enough
+    if (const std::string number = power_of_two(before_, maker); !number.empty()) return {number};
+    if (power_ > 0 || region_.nodes.contains(maker.name()) || !has_constant_weights(before_, maker)) return {};
+    const Tensor weights = float_constant(before_, maker.input(1)).value();
+    const bool large =
+        std::ranges::any_of(weights.floats(), [&](float v) { return std::abs(v) * factor(degree) >= kAllDigits; });
+    if (!large) return {};
+    std::vector<std::string> constants{maker.input(1)};
+    for (const int place : scaled_constants(before_, maker)) constants.push_back(maker.input(place));
+    return constants;
   }
 
   void add(const onnx::NodeProto& old) {
@@ -142,7 +161,7 @@ class Rewrite {
       const bool with_factor = region_.sources.contains(input) || region_.tensors.contains(input);
       if (with_factor && (region_.sources.contains(input) || region_.restored.contains(input))) {
         node.set_input(i, scaled(input));
-      } else if (folded && float_constant(before_, input)) {
+      } else if (folded && i < 2 && float_constant(before_, input)) {  // a bias is added without the factor
         const double out = old.op_type() == "Div" ? factor(degree) : 1 / factor(degree);
         node.set_input(i, changed_constant(input, [&](double v) { return v * out; }));
       }

@@ -1,7 +1,7 @@
 // float16 ends at 65504 and thins out below 6e-5: squares of values beyond 255 become infinite and those below 0.0078
-// lose digits, sums over many values become infinite where their mean would not, and a floor of 1e-10 under a logarithm
-// becomes 0. The same is computed with values that a power of two made smaller or larger, which is exact
-// (scaled_region.h says where the factor goes out again).
+// lose digits, sums over many values become infinite where their mean would not, areas of boxes and gated hidden layers
+// are products of two such tensors, and a floor of 1e-10 under a logarithm becomes 0. The same is computed with values
+// that a power of two made smaller or larger, which is exact (scaled_region.h says where the factor goes out again).
 //
 // What overflows is scaled down once, so far that 4 times the largest value still fits. In front of a Log or a Sqrt
 // both ends matter, and where between them the window lies best is searched: a round for each place of the largest
@@ -40,8 +40,11 @@ float largest_of(const Network& network, const std::string& tensor) {
 
 bool overflows(const Network& network, const onnx::NodeProto& node) {
   const std::string& op = node.op_type();
-  if (!squares(network.model, node) && op != "ReduceSum" && op != "ReduceSumSquare") return false;
-  return largest_of(network, node.output(0)) > kLargestFloat16 && largest_of(network, node.input(0)) <= kLargestFloat16;
+  const bool product = multiplies_tensors(network.model, node);
+  if (!product && !squares(network.model, node) && op != "ReduceSum" && op != "ReduceSumSquare") return false;
+  return largest_of(network, node.output(0)) > kLargestFloat16 &&
+         largest_of(network, node.input(0)) <= kLargestFloat16 &&
+         (!product || largest_of(network, node.input(1)) <= kLargestFloat16);
 }
 
 bool has_small_constant(const Network& network, const onnx::NodeProto& node) {
@@ -71,7 +74,7 @@ struct Candidate {
 
 std::optional<Candidate> candidate(const Network& network, const GraphWalk& walk, const NodeIndex& index,
                                    const onnx::NodeProto& node) {
-  if (overflows(network, node)) return Candidate{start_at(node), true};
+  if (overflows(network, node)) return Candidate{start_at(network.model, walk, node), true};
   if (node.op_type() != "Log" && node.op_type() != "Sqrt") return std::nullopt;
   RegionStart start = start_in_front_of(network.model, walk, node);
   if (node.op_type() == "Sqrt" && !std::ranges::any_of(start.passed, [&](const std::string& name) {

@@ -22,6 +22,15 @@ namespace {
 
 constexpr std::size_t kMostNodes = 64;  // of a region: beyond, it has no end nearby
 
+const std::string& scaled_input(const Model& model, const GraphWalk& walk, const onnx::NodeProto& node) {
+  const auto by_weights = [&](const std::string& tensor) {
+    const onnx::NodeProto* maker = walk.maker(tensor);
+    return maker != nullptr && has_constant_weights(model, *maker);
+  };
+  const bool second = multiplies_tensors(model, node) && by_weights(node.input(1)) && !by_weights(node.input(0));
+  return node.input(second ? 1 : 0);
+}
+
 class Growth {
  public:
   Growth(const Network& network, const GraphWalk& walk, const NodeIndex& index, RegionStart& start)
@@ -84,7 +93,7 @@ class Growth {
     if (*result == 0) return true;
     const std::string& output = node.output(0);
     const bool taken_out = !start_.passed.contains(node.name()) && fits(output);
-    if (taken_out && has_constant_factor(network_.model, node)) {
+    if (taken_out && (has_constant_factor(network_.model, node) || has_constant_weights(network_.model, node))) {
       region_.folded.insert(node.name());
       return true;
     }
@@ -111,21 +120,34 @@ class Growth {
     });
   }
 
-  /// What is added to a scaled tensor has to be scaled as well: before it is squared, where it is a square too.
+  /// What is added to a scaled tensor has to be scaled as well.
   bool join(const onnx::NodeProto& node, int degree) {
     bool complete = true;
     for (const std::string& input : node.input()) {
       if (degree_of(input) != 0 || float_constant(network_.model, input)) continue;
-      const onnx::NodeProto* maker = walk_.maker(input);
-      if (maker != nullptr && degree == 2 && squares(network_.model, *maker)) {
-        start_.sources[maker->input(0)] = 1;
-        start_.nodes.insert(maker->name());
-      } else {
-        start_.sources[input] = degree;
-      }
+      add_source(input, degree);
       complete = false;
     }
     return complete;
+  }
+
+  /// Before it is squared, where it is a square; and in front of the product that takes it beyond the format.
+  void add_source(const std::string& tensor, int degree) {
+    const onnx::NodeProto* maker = walk_.maker(tensor);
+    if (maker != nullptr && degree == 2 && squares(network_.model, *maker)) {
+      start_.sources[maker->input(0)] = 1;
+    } else if (maker != nullptr && !fits(tensor) && multiplies_tensors(network_.model, *maker)) {
+      start_.sources[scaled_input(network_.model, walk_, *maker)] = degree;
+    } else if (maker != nullptr && !fits(tensor) && joins_equals(*maker)) {
+      if (!start_.nodes.insert(maker->name()).second) return;
+      for (const std::string& input : maker->input()) {
+        if (degree_of(input) == 0 && !float_constant(network_.model, input)) add_source(input, degree);
+      }
+    } else {
+      start_.sources[tensor] = degree;
+      return;
+    }
+    start_.nodes.insert(maker->name());
   }
 
   const Network& network_;
@@ -217,7 +239,9 @@ const std::vector<std::size_t>& NodeIndex::readers(const std::string& tensor) co
   return found == readers_.end() ? kNone : found->second;
 }
 
-RegionStart start_at(const onnx::NodeProto& node) { return {{{node.input(0), 1}}, {node.name()}, {}}; }
+RegionStart start_at(const Model& model, const GraphWalk& walk, const onnx::NodeProto& node) {
+  return {{{scaled_input(model, walk, node), 1}}, {node.name()}, {}};
+}
 
 RegionStart start_in_front_of(const Model& model, const GraphWalk& walk, const onnx::NodeProto& end) {
   return WayBack(model, walk).start(end);

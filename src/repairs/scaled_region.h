@@ -54,8 +54,9 @@ struct ScaledRegion {
   std::string why_not;                  // why there is none
 };
 
-/// From one node on: what it reads first is scaled.
-RegionStart start_at(const onnx::NodeProto& node);
+/// From one node on: what it reads first is scaled. Of a product the other input, where only that is made by weights,
+/// which can take the factor in.
+RegionStart start_at(const Model& model, const GraphWalk& walk, const onnx::NodeProto& node);
 
 /// Back from a Log or a Sqrt, through what passes a factor on, up to what is squared.
 RegionStart start_in_front_of(const Model& model, const GraphWalk& walk, const onnx::NodeProto& end);

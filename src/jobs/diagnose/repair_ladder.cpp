@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
 #include "model/prepare.h"
+#include "numerics/grid.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -88,6 +89,23 @@ bool plans_scaled(const Plan& plan) {
 }  // namespace
 
 bool helps(double before, double after) { return std::isfinite(after) && before > 0 && after <= kAccepted * before; }
+
+std::size_t count_overflowing(const RepairState& state) {
+  const PlannedFormats formats(state.plan);
+  const auto overflows = [&](const std::string& tensor) {
+    const auto range = state.reference->ranges.find(tensor);
+    return range != state.reference->ranges.end() && range->second.absmax() > kLargestFloat16;
+  };
+  const auto& nodes = state.subject.model.proto.graph().node();
+  return static_cast<std::size_t>(std::ranges::count_if(nodes, [&](const onnx::NodeProto& node) {
+    return formats.of(node.name()) == Format::Float16 && std::ranges::any_of(node.output(), overflows);
+  }));
+}
+
+bool no_worse(const OutputError& before, const OutputError& after) {
+  if (agreement_change(before.moved, after.moved).costs() || hurts_an_output(before, after)) return false;
+  return kAccepted * after.telling <= before.telling && kAccepted * after.noise <= before.noise;
+}
 
 bool lost(double noise) { return !(noise < 0.9); }
 
@@ -272,6 +290,8 @@ void RepairLadder::try_repair(const Repair& repair, const Climbed& start) {
   const OutputError after = output_error();
   const AgreementChange classes = agreement_change(before.moved, after.moved);
   if (better(before, after) || (hidden_ && lost(before.telling))) return;
+  const bool fits_again = now_.rewritten && count_overflowing(now_.state) < count_overflowing(start.state);
+  if (fits_again && no_worse(before, after)) return;
   for (RepairTried& row : rows) {
     if (!row.accepted) continue;
     row.accepted = false;

@@ -56,6 +56,12 @@ using MeasureOutput = std::function<OutputError(const RepairState& state)>;
 /// The rule of the ladder: of the error power `before`, a fifth or more is gone. Nothing helps where there was none.
 bool helps(double before, double after);
 
+/// How many layers in FP16 have results beyond it in the float model, over the samples that teach.
+std::size_t count_overflowing(const RepairState& state);
+
+/// `after` has lost at most what is noise, and less than 1 dB: enough for a network whose values fit the format again.
+bool no_worse(const OutputError& before, const OutputError& after);
+
 /// Whether noise over signal leaves nothing. What was divided by infinity is 0, so the error has the power of the
 /// signal.
 bool lost(double noise);

@@ -117,6 +117,7 @@ class NetworkRepair {
                                                : ladder_samples(loaded_.subject, shares_.all.size());
     RepairState start = taught_by(shares_.teach);
     const Plan taught_plan = start.plan;
+    overflowing_ = count_overflowing(start);
     RepairLadder ladder(
         std::move(start), teacher_.samples(), those, options_, plan_again(shares_.teach), nearness(shares_.teach),
         [this](const RepairState& state) {
@@ -136,6 +137,7 @@ class NetworkRepair {
     return measures_all() && accepted == first_.accepted ? first_.state.output_error : std::nullopt;
   }
   const TaughtNetwork& first() const { return first_; }
+  std::size_t overflowing() const { return overflowing_; }  // layers, before climb()
 
   /// `accepted`, as `samples` teach it.
   TaughtNetwork taught(const std::vector<AcceptedProposal>& accepted, const std::vector<std::size_t>& samples) const {
@@ -207,6 +209,7 @@ class NetworkRepair {
   std::optional<Yardstick> yardstick_;
   std::optional<OutputError> before_;
   TaughtNetwork first_;
+  std::size_t overflowing_ = 0;
 };
 
 /// A repaired network and how it compares. What all samples that teach taught it is there where it was needed for that.
@@ -228,7 +231,7 @@ bool makes_finite(const std::vector<RepairTried>& tried) {
 
 bool gains(const OutputError& before, const OutputError& after, bool finite_again) {
   if (agreement_change(before.moved, after.moved).costs()) return false;
-  if (finite_again) return after.telling <= before.telling;
+  if (finite_again) return after.telling <= before.telling || no_worse(before, after);
   return surely_better(before, after) && (after.telling < before.telling || !std::isfinite(after.telling));
 }
 
@@ -303,7 +306,8 @@ TriedRepairs try_repairs(const Loaded& loaded, Experiment& experiment, const Pre
 
   std::vector<AcceptedProposal> stays = accepted;
   Attempt all = attempt(stays);
-  const bool finite_again = makes_finite(repaired.tried);
+  const bool finite_again =
+      makes_finite(repaired.tried) || count_overflowing(repair.first().state) < repair.overflowing();
   AgreementChange classes = agreement_change(before.moved, all.error.moved);
   const std::string why = classes.costs()
                               ? "with all of them " + change_text(classes, all.error.moved_words)

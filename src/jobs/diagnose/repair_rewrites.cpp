@@ -144,16 +144,19 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
       after = output_noise_without(trial, others);
       without = fmt::format(" with {} in FP32, because of infinite or NaN results", plural(others.size(), "layer"));
     }
-    const bool gains = helps(before, after);
+    const std::size_t overflowing = count_overflowing(now_.state), left = count_overflowing(trial);
+    const bool fits_again = left < overflowing && !helps(after, before) && no_worse(output_error(), error);
+    const bool gains = helps(before, after) || fits_again;
     hidden_ = hidden_ || (hidden && gains);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].accepted || !(gains || proposals[i].by_output)) continue;
       rows[i].accepted = gains;
       rows[i].before_db = db_of(before);
       rows[i].after_db = db_of(after);
-      rows[i].why =
-          fmt::format("{}; the output of the network changes from {:.1f} dB to {:.1f} dB{}{}", proposals[i].what,
-                      db_of(before), db_of(after), without, gains ? "" : ", but it has to gain 1 dB");
+      std::string verdict = gains ? "" : ", but it has to gain 1 dB";
+      if (fits_again) verdict = fmt::format(", and {} fewer overflow", plural(overflowing - left, "layer"));
+      rows[i].why = fmt::format("{}; the output of the network changes from {:.1f} dB to {:.1f} dB{}{}",
+                                proposals[i].what, db_of(before), db_of(after), without, verdict);
     }
     if (gains) {
       accepted = chosen;

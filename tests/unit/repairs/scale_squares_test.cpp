@@ -145,6 +145,67 @@ TEST(ScaleSquare, ScalesWhatASumAddsToIt) {
   EXPECT_EQ(number(model, "y.factor"), 8) << "a Mul takes it out";
 }
 
+TEST(ScaleSquare, AreasOfBoxesAreScaledWithTheirRatio) {
+  Bench bench(parsed("g (float[1,4] w, float[1,4] h, float[1,4] v, float[1,4] k, float[1,4] iw, float[1,4] ih)"
+                     " => (float[1,4] y) <float e = {1e-3}> {"
+                     " [a] a = Mul(w, h) [b] b = Mul(v, k) [i] i = Mul(iw, ih) [both] s = Add(a, b)"
+                     " [union] u = Sub(s, i) [eps] n = Add(u, e) [iou] y = Div(i, n) }"),
+              Format::Float16);
+  for (const char* side : {"w", "h", "v", "k", "iw", "ih"}) bench.ranges[side] = {1, 700, 10, 0};
+  for (const char* area : {"a", "b", "i", "u", "n"}) bench.ranges[area] = {1, 490000, 10, 0};
+  bench.ranges["s"] = {2, 980000, 10, 0};
+  const Model model = scaled(bench);
+  for (const char* side : {"w", "v", "iw"}) EXPECT_EQ(number(model, side + std::string(".factor")), 0x1p-6F);
+  EXPECT_EQ(number(model, "e.scaled"), 1e-3F * 0x1p-6F);
+  EXPECT_EQ(operators(model),
+            (std::vector<std::string>{"Mul", "Mul", "Mul", "Mul", "Mul", "Mul", "Add", "Sub", "Add", "Div"}))
+      << "the quotient takes the factor out";
+}
+
+TEST(ScaleSquare, AnAreaThatASumOverflowsWithIsScaledInFrontOfItsProduct) {
+  Bench bench(parsed("g (float[1,4] w, float[1,4] h, float[1,4] v, float[1,4] k) => (float[1,4] y) {"
+                     " [a] a = Mul(w, h) [b] b = Mul(v, k) [twice] t = Add(b, b) [sum] s = Add(a, t)"
+                     " [share] y = Div(a, s) }"),
+              Format::Float16);
+  for (const char* side : {"w", "h", "v", "k"}) bench.ranges[side] = {1, 700, 10, 0};
+  for (const char* area : {"a", "b", "t", "s"}) bench.ranges[area] = {1, 490000, 10, 0};
+  const Model model = scaled(bench);
+  EXPECT_EQ(number(model, "v.factor"), number(model, "w.factor"));
+}
+
+TEST(ScaleSquare, WeightsAroundAGatedLayerTakeTheFactor) {
+  Bench bench(parsed("g (float[1,4] x) => (float[1,4] y) {"
+                     " [gate] g = MatMul(x, wg) [relu] r = Relu(g) [up] u = Gemm(x, wu, bu) [hidden] h = Mul(r, u)"
+                     " [down] d = Gemm(h, wd, bd) [out] y = Neg(d) }",
+                     {{"wg", filled({4, 4}, [](int) { return 1.0F; })},
+                      {"wu", filled({4, 4}, [](int) { return 2.0F; })},
+                      {"bu", filled({4}, [](int) { return 3.0F; })},
+                      {"wd", filled({4, 4}, [](int) { return 4.0F; })},
+                      {"bd", filled({4}, [](int) { return 5.0F; })}}),
+              Format::Float16);
+  for (const char* tensor : {"x", "g", "r", "u", "d", "y"}) bench.ranges[tensor] = {-600, 600, 10, 0};
+  bench.ranges["h"] = {-262144, 262144, 10, 0};
+  const Model model = scaled(bench);
+  EXPECT_EQ(operators(model), operators(bench.model)) << "no node is added";
+  EXPECT_EQ(number(model, "wu.scaled"), 2 / 16.0F);
+  EXPECT_EQ(number(model, "bu.scaled"), 3 / 16.0F);
+  EXPECT_EQ(number(model, "wd.scaled"), 4 * 16);
+  EXPECT_EQ(find_node(model.proto.graph(), "down")->input(2), "bd");
+}
+
+TEST(ScaleSquare, WeightsThatWouldLoseDigitsStayAsTheyWere) {
+  Bench bench(
+      parsed("g (float[1,4] x) => (float[1,4] y) {"
+             " [gate] r = Relu(x) [up] u = MatMul(x, wu) [hidden] h = Mul(r, u) [down] y = MatMul(h, wd) }",
+             {{"wu", filled({4, 4}, [](int) { return 0x1p-8F; })}, {"wd", filled({4, 4}, [](int) { return 4.0F; })}}),
+      Format::Float16);
+  for (const char* tensor : {"x", "r", "u", "y"}) bench.ranges[tensor] = {-600, 600, 10, 0};
+  bench.ranges["h"] = {-262144, 262144, 10, 0};
+  const Model model = scaled(bench);
+  EXPECT_EQ(number(model, "u.factor"), 1 / 16.0F);
+  EXPECT_EQ(find_node(model.proto.graph(), "up")->input(1), "wu");
+}
+
 TEST(ScaleSquare, WhatElseReadsATensorReadsItAsItWas) {
   Bench bench(parsed("g (float[1,4] x) => (float[1,4] y, float[1,4] b) <float two = {2}, float d = {0.0009765625}> {"
                      " [sq] s = Pow(x, two) [down] m = Mul(s, d) [out] y = Neg(m) [other] b = Sin(x) }"),

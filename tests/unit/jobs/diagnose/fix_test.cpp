@@ -402,6 +402,21 @@ TEST(Fix, ANormIsJudgedWithoutWhatIsWrongElsewhere) {
   EXPECT_EQ(report.repaired->outputs.front().sqnr_db, -INFINITY) << "which this repair does not answer";
 }
 
+TEST(Fix, ARewriteThatOnlyTakesAwayInfinitiesStays) {
+  const NetFiles files(network("net (float[1,16] x) => (float[1,16] y) <float one = {1}, float big = {40}> {"
+                               " [up] z = Mul(x, big)\n [exp] e = Exp(z)\n [sum] s = Add(e, one)\n [log] p = Log(s)\n"
+                               " [tanh] t = Tanh(p)\n [mish] m = Mul(z, t)\n [mm] y = MatMul(m, w) }",
+                               {{"w", bell({16, 16}, 1)}}),
+                       {1, 16});
+  const DiagnoseReport report = fix(FixOptions{files.diagnose_options({Format::Float16}), {{"stable-form"}, {}}});
+  const std::vector<RepairTried> rows = rows_of(report, "stable-form");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_NE(rows[0].why.find("2 layers fewer overflow"), std::string::npos) << rows[0].why;
+  ASSERT_TRUE(report.repaired);
+  EXPECT_FALSE(report.repaired->nonfinite_inside) << "a Tanh hid them";
+}
+
 /// RMS norms in pieces on a stream that reaches some 150000.
 NetFiles large_stream_with_rms_norms() {
   const auto norm = [](const std::string& n, const std::string& x) {
