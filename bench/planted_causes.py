@@ -23,11 +23,12 @@ import typing
 import numpy as np
 import onnx
 import onnx.shape_inference
-import onnxruntime
 from onnx import helper, numpy_helper
 
+import planted_streams
 from networks import ROOT, model_file, samples_of
 from paragraph import filled, headed
+from planted_streams import reach
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
@@ -37,7 +38,8 @@ NETS = ["resnet8-cifar", "vit-cifar", "espcn-superres", "rfb320-face", "squeezen
 
 
 class Net:
-    def __init__(self, path):
+    def __init__(self, path, network=""):
+        self.network = network
         self.model = onnx.load(path)
         self.graph = self.model.graph
         for index, node in enumerate(self.graph.node):  # as the program would call them, before nodes are added
@@ -104,19 +106,6 @@ def chain(net, steps):
             tensor = nodes[-1].output[0]
         return nodes, tensor
     return build
-
-
-def reach(net, tensors, arrays):
-    """The largest value of each tensor of the network as it is, over the samples."""
-    model = onnx.ModelProto()
-    model.CopyFrom(net.model)
-    del model.graph.output[:]
-    model.graph.output.extend(helper.make_empty_tensor_value_info(tensor) for tensor in tensors)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    runs = [session.run(None, {session.get_inputs()[0].name: array}) for array in arrays.values()]
-    return [float(max(np.abs(run[i]).max() for run in runs)) for i in range(len(tensors))]
 
 
 # Each changes the net at `node` and says which of its layers may be named.
@@ -319,7 +308,7 @@ def calibrated_on(factor):
 
 
 ANYWHERE = ["*"]
-FP16, INT8 = ["--fp16"], ["--int8"]
+FP16, INT8, INT4 = ["--fp16"], ["--int8"], ["--low", "int4"]
 PER_TENSOR = [*INT8, "--per-tensor"]
 
 
@@ -332,6 +321,12 @@ class Fault:
     strengths: tuple = (None,)
     data: typing.Callable | None = None  # what becomes of the samples
     calibration: typing.Callable | None = None  # or of those that are calibrated on
+    places: typing.Callable | None = None  # net -> names of nodes, first those that are tried first; None: Net.places
+    spreads: bool = False  # it magnifies the errors of other layers: compared with the sound network, whatever its strength
+    transformers: bool = False  # planted into these, and not into the shared networks
+
+    def fits_network(self, network):
+        return self.transformers == (network in planted_streams.NETS)
 
 
 # Strengths end where what is small in a tensor has one step of its grid or less: stronger is not worse. Those without one bite everywhere.
@@ -346,7 +341,17 @@ FAULTS = {
     "concat-scales": Fault(INT8, concat_scales, can_read_more, (20, 40, 80, 160)),
     "activation-outliers": Fault(INT8, data=hot_pixel),
     "over-saturation": Fault(INT8, calibration=calibrated_on(0.1)), "unused-levels": Fault(INT8, calibration=calibrated_on(30.0)),
+    "residual-outliers": Fault(INT8, planted_streams.residual_outliers, strengths=(80, 160, 320), places=planted_streams.streams, transformers=True),
+    "place-outliers": Fault(INT8, planted_streams.place_outliers, strengths=(50, 100, 200), places=planted_streams.hidden, transformers=True),
+    "large-logits": Fault(FP16, planted_streams.large_logits, strengths=(32, 64, 128), places=planted_streams.softmaxes, spreads=True,
+                          transformers=True),
+    "block-outliers": Fault(INT4, planted_streams.block_outliers, strengths=(10, 20, 40, 80), places=planted_streams.weighted, transformers=True),
+    "large-mean": Fault(FP16, planted_streams.large_mean, strengths=(100, 200, 400, 800, 1600), places=planted_streams.norms, transformers=True),
+    "residual-overflow": Fault(FP16, planted_streams.residual_overflow, places=planted_streams.streams_of_norms, transformers=True),
 }
+
+
+CLEAN = [FP16, INT8, PER_TENSOR, INT4]  # that networks without a fault are asked in
 
 
 class Failed(Exception):
@@ -374,7 +379,14 @@ class Bench:
 
     def __init__(self, program, network, count, folder):
         self.program, self.network, self.folder, self.sound = program, network, folder, {}
-        self.arrays = {f"sample_{i}": np.asarray(sample) for i, sample in enumerate(samples_of(network, count))}
+        if network in planted_streams.NETS:
+            self.path, samples = planted_streams.made(network, folder, count)
+        else:
+            self.path, samples = model_file(network), samples_of(network, count)
+        self.arrays = {f"sample_{i}": np.asarray(sample) for i, sample in enumerate(samples)}
+
+    def net(self):
+        return Net(self.path, self.network)
 
     def saved(self, name, arrays):
         np.savez(self.folder / name, **arrays)
@@ -391,13 +403,16 @@ class Bench:
     def needs(self, options):
         """What the sound network gives, less 3 dB."""
         if tuple(options) not in self.sound:
-            self.sound[tuple(options)] = self.less_3_db(Net(model_file(self.network)), options)
+            self.sound[tuple(options)] = self.less_3_db(self.net(), options)
         return self.sound[tuple(options)]
 
     def plant(self, cause):
         """The row of a fault: of the first place and strength that costs 3 dB."""
         fault = FAULTS[cause]
-        places = [None] if fault.change is None else [node.name for node in Net(model_file(self.network)).places(fault.fits)]
+        if fault.places:
+            places = fault.places(self.net())
+        else:
+            places = [None] if fault.change is None else [node.name for node in self.net().places(fault.fits)]
         row = {"outcome": "not planted"}
         for place in places:
             for strength in fault.strengths:
@@ -408,9 +423,11 @@ class Bench:
 
     def answer(self, cause, place, strength):
         fault = FAULTS[cause]
-        net = Net(model_file(self.network))
-        wanted = fault.change(net, node=net.named(place), strength=strength, arrays=self.arrays) if fault.change else ANYWHERE
-        if strength is None:
+        net = self.net()
+        wanted = ANYWHERE
+        if fault.change:
+            wanted = fault.change(net, node=net.named(place) if place else None, strength=strength, arrays=self.arrays)
+        if strength is None or fault.spreads:
             needs = self.needs(fault.options)
         else:
             needs = self.less_3_db(net, [*fault.options, "--layer-precisions", *(f"{name}:float32" for name in wanted)])
@@ -427,12 +444,20 @@ class Bench:
         return {"outcome": outcome, "named": first["id"], "layer": first["layer"], "also": [f"{c['id']} at {c['layer']}" for c in causes[1:5]]}
 
 
+    def alarms(self, options):
+        """Injected kinds of causes that are named although nothing was injected. In FP16 a sound network has none, whatever is asked of it. In
+        an integer format it has some of its own: there it is asked for what it gives, less 3 dB, as with a fault."""
+        needs = [] if options == FP16 else self.needs(options)
+        model, data = self.model("clean.onnx", self.net()), self.saved("data.npz", self.arrays)
+        report = run(self.program, model, data, [*options, *(["--min-sqnr", *needs] if needs else [])])
+        return sorted({cause["id"] for cause in report.get("explanation", {}).get("causes", []) if cause["id"] in FAULTS})
+
+
+NOT_PLANTED = {"outcome": "not planted"}
 JUDGED = ("right", "first at its layer", "wrong", "failed")
 
 
 def cell(result):
-    if result is None:
-        return "not run"
     outcomes = {"right": "yes", "not planted": "", "does not bite": "no damage", "failed": "failed"}
     if result["outcome"] in outcomes:
         return outcomes[result["outcome"]]
@@ -452,10 +477,10 @@ def harder(rows):
 
 def page(record):
     rows = record["rows"]
-    nets = [net for net in NETS if any(net in of for of in rows.values())]
+    nets = [net for net in NETS + planted_streams.NETS if any(net in of for of in rows.values())]
     lines = [*headed("Injected faults", PAGE),
-             filled("For readers who ask if Vernier names the right cause. Faults were injected into the shared networks, and `vernier diagnose` had to name the cause "
-                    "first, at the right layer."), "",
+             filled("For readers who ask if Vernier names the right cause. Faults were injected into the shared networks and small transformers with random weights. "
+                    "`vernier diagnose` had to name the cause first, at the right layer."), "",
              filled("Made by `bench/planted_causes.py` from [bench/results/planted_causes.json](../../bench/results/planted_causes.json). "
                     f"{record['date']}, {record['samples']} samples each."), "",
              filled("- *yes*: the first of all causes is the injected one, at its layer."),
@@ -464,7 +489,7 @@ def page(record):
                     "compared with the layer in FP32. Not counted."),
              filled("- empty: the network has no place for the fault. Not counted."), "",
              "| cause | " + " | ".join(nets) + " | counted |", "|---" * (len(nets) + 2) + "|"]
-    results = {cause: [rows.get(cause, {}).get(net) for net in nets] for cause in FAULTS}
+    results = {cause: [rows.get(cause, {}).get(net, NOT_PLANTED) for net in nets] for cause in FAULTS}
     judged = {cause: [r for r in of if r and r["outcome"] in JUDGED] for cause, of in results.items()}
     for cause, of in results.items():
         lines.append(f"| {cause} | " + " | ".join(map(cell, of)) + f" | {len(judged[cause])} |")
@@ -475,6 +500,12 @@ def page(record):
     share = f", {100 * right / len(every):.0f} % (goal: 90 %)" if every else ""
     lines += ["", filled(f"Right cause first: {right} of {len(every)}{share}. {on_five} causes are counted on five networks or more (goal: 12). First at its layer, "
                          f"after another layer: {near} more."), ""]
+    clean = record.get("clean", {})
+    runs = [named for of in clean.values() for named in of.values()]
+    if runs:
+        alarms = [f"{', '.join(named)} on {net} with `{low}`" for net, of in clean.items() for low, named in of.items() if named]
+        lines += [filled(f"False alarms: {len(alarms)} of {len(runs)} runs without a fault (goal: at most 1 in 20){': ' if alarms else ''}{'; '.join(alarms)}. In FP16 a "
+                         "sound network is asked for nothing, and may have no injected kind of cause. In integer formats it is asked for its own figure, less 3 dB."), ""]
     lines += TEXT
     stronger = harder(rows)
     if stronger:
@@ -508,16 +539,23 @@ TEXT = [filled(text) for text in (
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/apps/vernier/vernier")
-    parser.add_argument("--nets", nargs="*", default=NETS, choices=NETS)
+    parser.add_argument("--nets", nargs="*", default=NETS + planted_streams.NETS, choices=NETS + planted_streams.NETS)
     parser.add_argument("--faults", nargs="*", default=list(FAULTS), choices=list(FAULTS))
     parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--clean", action="store_true", help="measure false alarms of the networks without a fault as well")
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args()
     record = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"rows": {}}
     for network in [] if options.render else options.nets:
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(str(options.program.resolve()), network, options.samples, pathlib.Path(folder))
+            if options.clean:
+                record.setdefault("clean", {})[network] = {" ".join(low): bench.alarms(low) for low in CLEAN}
+                print(f"{network:22} clean {record['clean'][network]}", flush=True)
+                RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
             for cause in options.faults:
+                if not FAULTS[cause].fits_network(network):
+                    continue
                 try:
                     result = bench.plant(cause)
                 except Failed as error:

@@ -14,6 +14,7 @@ import re
 import subprocess
 import tempfile
 
+import export_builder
 import export_shapes
 import numpy as np
 import onnx
@@ -31,22 +32,33 @@ FORMATS = {"INT8": ["--low", "int8"], "INT4 weights": ["--low", "int4"], "FP8": 
 REPAIRS = {"`smooth`": ["smooth"], "`rotate-stream`": ["rotate-stream"], "both": ["smooth", "rotate-stream"]}
 
 
-def make(name, folder, width, large, channels=2):
-    export_shapes.SAMPLES = 16
+def sound(name, folder, width, samples=16):
+    """The network without channels that stand out, and the file of its samples."""
+    export_builder.SAMPLES = samples
     path, data, _ = export_shapes.make(name, folder, width=width, **SIZES[name])
     model = onnx.load(path)
+    for tensor in model.graph.initializer:
+        value = numpy_helper.to_array(tensor).copy()
+        if re.search(NORMS[name], tensor.name):
+            value[value > 20] /= 40  # the channels that the networks have large already
+        elif re.search(EMBEDDINGS, tensor.name):
+            value *= 8
+        tensor.CopyFrom(numpy_helper.from_array(value, tensor.name))
+    for beside in pathlib.Path(folder).glob("*.data"):
+        beside.unlink()
+    return model, data
+
+
+def add_outliers(model, name, width, large, channels=2):
     places = np.random.default_rng(7).permutation(width)[:channels]
     left = large / 2  # of the factor behind the norms' scales
     for tensor in model.graph.initializer:
         value = numpy_helper.to_array(tensor).copy()
         if re.search(NORMS[name], tensor.name):
-            value[value > 20] /= 40  # the channels that the networks have large already
             last = tensor.name.startswith(("norm.", "transformer.ln_f", "encoder.ln."))
             value[..., places] /= large if last else large / left
         elif re.search(READERS[name], tensor.name):
             value[places] /= left
-        elif re.search(EMBEDDINGS, tensor.name):
-            value *= 8
         tensor.CopyFrom(numpy_helper.from_array(value, tensor.name))
     offset = np.zeros(width, np.float32)
     offset[places] = [0.4 * large, -0.4 * large]
@@ -54,10 +66,13 @@ def make(name, folder, width, large, channels=2):
     start = next(i for i, node in enumerate(model.graph.node) if STREAMS[name] in node.output)
     model.graph.node[start].output[0] = "before_offset"
     model.graph.node.insert(start + 1, onnx.helper.make_node("Add", ["before_offset", "offset"], [STREAMS[name]], name="offset"))
-    for beside in pathlib.Path(folder).glob("*.data"):
-        beside.unlink()
-    onnx.save(model, path)
-    return path, data
+
+
+def make(name, folder, width, large):
+    model, data = sound(name, folder, width)
+    add_outliers(model, name, width, large)
+    onnx.save(model, pathlib.Path(folder) / "model.onnx")
+    return pathlib.Path(folder) / "model.onnx", data
 
 
 def worst_db(figures):

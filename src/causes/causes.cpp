@@ -111,6 +111,17 @@ bool explains_damage(const NetworkFacts& facts, std::span<const Cause> found) {
   });
 }
 
+/// Of the damage: of the layers with likely causes.
+double explained_share(const NetworkFacts& facts, std::span<const Cause> found) {
+  double explained = 0;
+  for (const LayerFacts& layer : facts.layers) {
+    const bool likely = std::ranges::any_of(
+        found, [&](const Cause& cause) { return cause.layer == layer.name && cause.confidence >= kLikely; });
+    if (likely) explained += layer.share;
+  }
+  return std::min(explained, 1.0);
+}
+
 /// What no single layer is to blame for, beside the causes `found` of layers.
 std::optional<Cause> of_network(const NetworkFacts& facts, std::span<const Cause> found) {
   constexpr double kGood = 1e-3;  // 30 dB
@@ -188,7 +199,6 @@ std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseF
   if (!facts.needed) return {};
   std::vector<Cause> found = causes::engine_loss(facts);
   std::ranges::move(causes::close_decisions(facts), std::back_inserter(found));
-  std::ranges::move(causes::amplified_values(facts), std::back_inserter(found));
   std::ranges::move(causes::large_logits(facts), std::back_inserter(found));
   std::ranges::move(causes::lost_limits(facts), std::back_inserter(found));
   for (const LayerFacts& layer : facts.layers) {
@@ -211,6 +221,11 @@ std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseF
     }
     std::ranges::stable_sort(of_layer, std::ranges::greater{}, &Cause::confidence);
     std::ranges::move(of_layer, std::back_inserter(found));
+  }
+  // What makes the values small, such as large channels of a stream, may be a cause of the layers that read it.
+  for (Cause& cause : causes::amplified_values(facts)) {
+    cause.share = 1 - causes::explained_share(facts, found);
+    found.push_back(std::move(cause));
   }
   if (auto whole = causes::of_network(facts, found)) found.push_back(std::move(*whole));
   return found;

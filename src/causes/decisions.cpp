@@ -33,10 +33,11 @@ std::vector<Cause> close_decisions(const NetworkFacts& facts) {
 
 std::vector<Cause> amplified_values(const NetworkFacts& facts) {
   constexpr double kAmplified = 4;
+  constexpr double kLittle = 0.1;  // of the output's noise: others explain the rest
   for (const AmplifierFacts& one : facts.amplifiers) {
     const bool grows = one.before < kPoorNoise && one.behind > kAmplified * one.before;
-    if (!grows || facts.output_noise < one.behind / kAmplified || facts.output_noise < kAmplified * one.before)
-      continue;
+    if (!grows || one.behind < kLittle * facts.output_noise) continue;
+    if (facts.output_noise < one.behind / kAmplified || facts.output_noise < kAmplified * one.before) continue;
     // Those behind read what this one makes.
     return {{"amplified-values",
              {},

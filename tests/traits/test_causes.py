@@ -490,6 +490,18 @@ def test_rows_of_a_right_operand_are_no_places(tmp_path):
     assert "place-outliers" not in order, found
 
 
+def test_a_large_token_is_named_where_its_channel_is_large_for_others_too(tmp_path):
+    """Behind a GELU the positive channels of a token are far larger than the others, in every token."""
+    b = Builder(273)
+    data = b.normal(8, 16, 64)
+    data = np.where(data > 0, data, np.float32(-0.1))
+    data[:, 0] *= np.float32(60)
+    b.add("MatMul", ["x", b.constant("w", b.normal(64, 32))], "y")
+    found, order, _ = causes(b.model([("x", FLOAT, [1, 16, 64])], [("y", FLOAT, [1, 16, 32])]), {"x": data[:, None]}, tmp_path, "--int8",
+                             "--min-sqnr", "40")
+    assert order[0] == "place-outliers", found
+
+
 @pytest.mark.parametrize("sample", [0, 5, 23])
 def test_an_overflow_of_one_sample_in_many_is_named(sample, tmp_path):
     b = Builder(71)

@@ -185,10 +185,12 @@ class Places {
     const float median = sorted[sorted.size() / 2];
     elsewhere_.resize(width);
     in_channel_.resize(width);
+    there_.resize(width);
     for (std::size_t place = 0; place < largest.size(); ++place) {
       if (largest[place] > 10 * median) {
         ++facts_.large;
         ++in_channel_[channels[place]];
+        there_[channels[place]] = std::max(there_[channels[place]], largest[place]);
         continue;
       }
       for (std::size_t c = 0; c < width; ++c)
@@ -204,7 +206,8 @@ class Places {
     std::vector<float> sorted = elsewhere_;
     std::ranges::sort(sorted);
     for (std::size_t c = 0; c < elsewhere_.size(); ++c) {
-      if (elsewhere_[c] > 5 * sorted[sorted.size() / 2]) facts.in_channels += in_channel_[c];
+      const bool large = elsewhere_[c] > 5 * sorted[sorted.size() / 2] && 10 * elsewhere_[c] > there_[c];
+      if (large) facts.in_channels += in_channel_[c];
     }
     return facts;
   }
@@ -212,6 +215,7 @@ class Places {
  private:
   PlaceMagnitudes facts_;
   std::vector<float> elsewhere_;          // largest magnitude of each channel, at places that are not large
+  std::vector<float> there_;              // and at those that are
   std::vector<std::int64_t> in_channel_;  // large places by the channel that makes them so
 };
 

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "made_up_facts.h"
 
@@ -56,6 +58,10 @@ TEST(Decisions, ANormThatMakesSmallValuesCount) {
   EXPECT_EQ(find_causes(network).front().tensor, "t");
   network.output_noise = 6e-3;
   EXPECT_EQ(find_causes(network).front().id, "diffuse") << "the output is as good as what the norm reads";
+  network.output_noise = 2;
+  const std::vector<Cause> found = find_causes(network);
+  EXPECT_TRUE(std::ranges::none_of(found, [](const Cause& cause) { return cause.id == "amplified-values"; }))
+      << "what is behind the norm is little of the output's noise";
 }
 
 TEST(Engines, WhatTheyAddToTheNoiseIsACauseOfTheLayer) {

@@ -21,6 +21,19 @@ TEST(Transformers, OutlierChannelsThatOthersShareAreThoseOfTheStream) {
   EXPECT_FALSE(names(facts, "outlier-channels"));
 }
 
+TEST(Transformers, ANormThatMakesSmallValuesCountIsLeftWhatLayersDoNotExplain) {
+  NetworkFacts network;
+  network.needed = true;
+  network.output_noise = 0.13;
+  network.amplifiers = {{"norm", "LayerNormalization", "t", 3e-3, 0.13}};
+  network.layers = {with_outlier_channel()};
+  network.layers[0].share = 0.6;
+  const std::vector<Cause> found = find_causes(network);
+  const auto amplified = std::ranges::find(found, "amplified-values", &Cause::id);
+  ASSERT_NE(amplified, found.end());
+  EXPECT_DOUBLE_EQ(amplified->share.value(), 0.4);
+}
+
 TEST(Transformers, AStreamIsRotatedForWhatReadsIt) {
   LayerFacts facts = with_outlier_channel();
   const auto rotates = [&] {
