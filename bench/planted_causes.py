@@ -447,8 +447,11 @@ class Bench:
     def alarms(self, options):
         """Injected kinds of causes that are named although nothing was injected. In FP16 a sound network has none, whatever is asked of it. In
         an integer format it has some of its own: there it is asked for what it gives, less 3 dB, as with a fault."""
-        needs = [] if options == FP16 else self.needs(options)
         model, data = self.model("clean.onnx", self.net()), self.saved("data.npz", self.arrays)
+        try:
+            needs = [] if options == FP16 else self.needs(options)
+        except Failed:
+            return None  # it has no layer for the format
         report = run(self.program, model, data, [*options, *(["--min-sqnr", *needs] if needs else [])])
         return sorted({cause["id"] for cause in report.get("explanation", {}).get("causes", []) if cause["id"] in FAULTS})
 
@@ -550,7 +553,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(str(options.program.resolve()), network, options.samples, pathlib.Path(folder))
             if options.clean:
-                record.setdefault("clean", {})[network] = {" ".join(low): bench.alarms(low) for low in CLEAN}
+                found = {" ".join(low): bench.alarms(low) for low in CLEAN}
+                record.setdefault("clean", {})[network] = {low: named for low, named in found.items() if named is not None}
                 print(f"{network:22} clean {record['clean'][network]}", flush=True)
                 RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
             for cause in options.faults:

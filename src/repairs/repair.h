@@ -60,7 +60,7 @@ struct Network {
 };
 
 /// Float32 outputs of a rewrite against those without, in dB of the worst output.
-inline constexpr double kNeutralDb = 60;
+inline constexpr double kNeutralDb = 100;
 
 /// One change that stands or falls as a whole.
 struct Proposal {

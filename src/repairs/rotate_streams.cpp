@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::size_t kMostProducts = 2;   // that are added
 constexpr std::size_t kFewestForEach = 4;  // layers that take the matrix, for each of them
-constexpr double kNeutralRotation = 100;   // dB
 
 /// All values lie on a grid. The first few say so of most weights, which do not.
 bool on_grid(std::span<const float> values) {
@@ -78,7 +77,6 @@ std::vector<Proposal> rotate_streams(const Network& network, int) {
     proposal.why_not = why_not_rotated(network, stream);
     if (proposal.why_not.empty()) {
       proposal.or_by_output = true;
-      proposal.neutral_db = kNeutralRotation;
       proposal.what =
           fmt::format("{} channels of the residual stream multiplied by an orthogonal matrix, folded into {}",
                       stream.width, plural(layers.size(), "layer"));

@@ -246,7 +246,6 @@ std::vector<Proposal> smooth_attentions(const Network& network, double alpha) {
     if (low == high) continue;
     Proposal& proposal = proposals.emplace_back();
     proposal.layers = {both.product, both.queries.layer, both.keys.layer};
-    proposal.neutral_db = 100;
     proposal.what = fmt::format("keys: {} channels times {:g} to {:g}{}, and queries divided by it", factors.size(),
                                 low, high, both.turned > 0 ? ", one factor for each pair that positions turn" : "");
     proposal.rewrite = [both, factors](Model& model) {

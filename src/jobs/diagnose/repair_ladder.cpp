@@ -363,7 +363,7 @@ void RepairLadder::repeat_round(const Repair& repair, int round, const std::vect
   if (chosen.front()->rewrite) {
     RepairState trial;
     rewrite(raised_for(chosen), chosen, trial);
-    if (nearness_(trial) < neutral_db_of(chosen)) return;
+    if (const double reached = nearness_.of(trial); !(reached >= required_db(chosen, reached))) return;
     now_.state = std::move(trial);
     now_.channels.reset();
     now_.rewritten = true;
@@ -456,6 +456,12 @@ double sum_over(const std::map<std::string, double>& noise, const std::vector<st
     if (const auto found = noise.find(layer); found != noise.end()) sum += found->second;
   }
   return sum;
+}
+
+double RepairLadder::required_db(const std::vector<const Proposal*>& proposals, double reached) const {
+  constexpr double kLeast = 40;  // below, the float model says nothing
+  const double wanted = neutral_db_of(proposals);
+  return reached >= wanted ? wanted : std::clamp(nearness_.own(), kLeast, wanted);
 }
 
 double neutral_db_of(const std::vector<const Proposal*>& proposals) {

@@ -47,8 +47,12 @@ struct RepairState {
 /// Makes the plan of a rewritten model: formats of its layers, and scales from a new run over the samples.
 using PlanAgain = std::function<void(RepairState& state)>;
 
-/// How near the outputs of a rewritten model are to those of the float model, in dB of the worst output.
-using Nearness = std::function<double(const RepairState& state)>;
+/// In dB of the worst output: how near a rewritten model is to the float model, and how near that is to itself where
+/// its results are rounded in another way.
+struct Nearness {
+  std::function<double(const RepairState& state)> of;
+  std::function<double()> own;
+};
 
 /// The network's outputs with everything low, over all samples that repairs may look at.
 using MeasureOutput = std::function<OutputError(const RepairState& state)>;
@@ -138,6 +142,8 @@ class RepairLadder {
   };
 
   const OutputError& output_error();
+  /// What `reached` has to be: neutral_db_of(), or the float model's own rounding noise, where that is more.
+  double required_db(const std::vector<const Proposal*>& proposals, double reached) const;
   /// With `layers` in float32.
   double output_noise_without(RepairState& state, const std::set<std::string>& layers);
   void try_or_skip(const Repair& repair);

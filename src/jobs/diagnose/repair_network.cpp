@@ -21,6 +21,7 @@
 #include "analysis/some_samples.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
+#include "jobs/diagnose/rounding_noise.h"
 #include "jobs/search/evidence.h"
 #include "numerics/metrics.h"
 #include "plan/calibrate.h"
@@ -35,6 +36,8 @@
 
 namespace vernier {
 namespace {
+
+constexpr std::size_t kSamplesOfNoise = 4;
 
 /// SQNR of the worst judged output of a rewritten float model against the outputs of the float model, `reference`.
 /// `got`: its outputs on `samples`, by their place in it.
@@ -191,9 +194,20 @@ class NetworkRepair {
 
   /// By the run that taught the rewritten network, which costs no other one.
   Nearness nearness(const std::vector<std::size_t>& samples) const {
-    return [this, those = lesson(samples)](const RepairState& state) {
-      return nearness_db(state.subject, float_outputs(), those, state.reference->outputs);
-    };
+    const std::vector<std::size_t> those = lesson(samples);
+    return {[this, those](const RepairState& state) {
+              return nearness_db(state.subject, float_outputs(), those, state.reference->outputs);
+            },
+            [this, those] { return own_nearness(evenly(those, kSamplesOfNoise)); }};
+  }
+
+  double own_nearness(const std::vector<std::size_t>& samples) const {
+    const ChosenSamples some(teacher_.samples(), samples);
+    Subject noisy = own_;
+    noisy.samples = &some;
+    noisy.model = with_rounding_noise(own_.model);
+    noisy.layers = measured_layers(noisy.model);
+    return nearness_db(noisy, float_outputs(), samples, run_reference(noisy, {}).outputs);
   }
 
   const Loaded& loaded_;

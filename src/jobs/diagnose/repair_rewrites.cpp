@@ -170,9 +170,9 @@ void RepairLadder::try_rewrites(const Repair& repair, int round, const std::vect
     if (repair.scaled) known = noise_with_some(proposals, accepted, now_.noise, noise);
     noise = known ? std::move(*known) : own_noise(trial);
   }
-  const double wanted_db = neutral_db_of(accepted);
   std::optional<double> neutral_db;
-  if (!accepted.empty()) neutral_db = nearness_(trial);
+  if (!accepted.empty()) neutral_db = nearness_.of(trial);
+  const double wanted_db = neutral_db ? required_db(accepted, *neutral_db) : 0;
   const bool neutral = neutral_db && *neutral_db >= wanted_db;
   for (RepairTried& row : rows) {
     row.neutral_db = neutral_db;

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "job_files.h"
 #include "jobs/diagnose/repair_ladder.h"
+#include "jobs/diagnose/rounding_noise.h"
 #include "vernier/format.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
@@ -380,6 +383,33 @@ TEST(Fix, ANormInPiecesBecomesTheOperator) {
   EXPECT_TRUE(std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "LayerNormalization"; }));
   EXPECT_FALSE(std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "Sqrt"; }));
   EXPECT_GT(report.final_figures.value().outputs.front().sqnr_db, 50) << "the written file";
+}
+
+TEST(Fix, ARewriteMayChangeAsMuchAsTheRoundingOfFloat32) {
+  const NetFiles files(
+      network("net (float[1,4,16] x) => (float[1,4,16] y) <float two = {2}, float e = {1e-5}, float far = {90000}> {"
+              " [up] u = Add(x, far)\n [mean] m = ReduceMean<axes = [2]>(u)\n [sub] d = Sub(u, m)\n"
+              " [sq] s = Pow(d, two)\n [var] v = ReduceMean<axes = [2]>(s)\n [eps] a = Add(v, e)\n"
+              " [root] r = Sqrt(a)\n [div] y = Div(d, r) }",
+              {}, 17),
+      {1, 4, 16});
+  const DiagnoseReport report = fix(FixOptions{files.diagnose_options({Format::Float16}), {{"fuse-norm"}, {}}});
+  const std::vector<RepairTried> rows = rows_of(report, "fuse-norm");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_LT(rows[0].neutral_db.value_or(0), 60);
+  EXPECT_EQ(rows[0].why.find("the FP32 outputs change too"), std::string::npos) << rows[0].why;
+}
+
+TEST(RoundingNoise, IsBehindEachNodeThatComputes) {
+  Model model;
+  model.proto = network(
+      "net (float[2] x) => (float[2] y) <int64[1] two = {2}> {"
+      " [move] r = Reshape(x, two)\n [neg] y = Neg(r) }");
+  const Model noisy = with_rounding_noise(model);
+  std::vector<std::string> operators;
+  for (const onnx::NodeProto& node : noisy.proto.graph().node()) operators.push_back(node.op_type());
+  EXPECT_EQ(operators, (std::vector<std::string>{"Reshape", "Neg", "RandomUniformLike", "Mul"}));
+  EXPECT_EQ(noisy.proto.graph().node(3).output(0), "y");
 }
 
 TEST(Fix, ANormIsJudgedWithoutWhatIsWrongElsewhere) {
