@@ -128,11 +128,10 @@ Finding large_mean(const LayerFacts& layer) {
   const std::string what = fmt::format(
       "the mean that {} subtracts, up to {:.4g}, is large compared with the remaining spread of {:.2g}",
       own ? "this " + mean.op_type : fmt::format("'{}' after it", printable(mean.norm)), mean.mean, mean.spread);
-  return of(
-      layer, mean.tensor, own ? 0.9 : 0.85, std::move(figures),
-      fmt::format("{}. That magnifies the rounding of '{}' to {} {:.0f} times.", what, printable(mean.tensor),
-                  format_title(layer.format), mean.factor),
-      mean.op_type == "LayerNormalization" ? std::vector<std::string>{"centre-stream"} : std::vector<std::string>{});
+  return of(layer, mean.tensor, own ? 0.9 : 0.85, std::move(figures),
+            fmt::format("{}. That magnifies the rounding of '{}' to {} {:.0f} times.", what, printable(mean.tensor),
+                        format_title(layer.format), mean.factor),
+            {"centre-stream"});
 }
 
 Finding long_accumulation(const LayerFacts& layer) {

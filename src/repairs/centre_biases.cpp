@@ -1,9 +1,10 @@
 // An InstanceNorm or GroupNorm subtracts the mean of each group of channels. A convolution in front need not add it:
 // the bias gets the mean of its group, or the middle of what was seen, less.
 //   norm(x W + b)  ->  norm(x W + b - c),  c the same for all channels of a group
+#include "repairs/centre_biases.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,12 +16,13 @@
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
 #include "numerics/grid.h"
-#include "repairs/repair.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
+
+using Types = std::map<std::string, ValueType>;
 
 /// A convolution that only such norms read, and how many groups they have.
 struct CentredBias {
@@ -37,14 +39,18 @@ std::size_t groups_of(const Model& model, const onnx::NodeProto& node) {
 }
 
 /// A Reshape that leaves the batch, and makes each group of channels one channel.
-bool gathers_groups(const Model& model, const onnx::NodeProto& node, std::size_t groups) {
+bool gathers_groups(const Model& model, const Types& types, const onnx::NodeProto& node, std::size_t groups) {
   if (!is_onnx(node, "Reshape") || attribute_int(node, "allowzero", 0) != 0) return false;
   const std::optional<Tensor> shape = initializer(model, node.input(1));
-  return shape && shape->dtype() == Dtype::Int64 && shape->count() > 2 && shape->int64s()[0] == 0 &&
-         shape->int64s()[1] == static_cast<std::int64_t>(groups);
+  if (!shape || shape->dtype() != Dtype::Int64 || shape->count() < 3) return false;
+  const auto before = types.find(node.input(0));
+  const std::int64_t batch = shape->int64s()[0];
+  const bool same_batch = batch == 0 || (batch > 0 && before != types.end() && before->second.rank_known &&
+                                         !before->second.shape.empty() && before->second.shape[0] == batch);
+  return same_batch && shape->int64s()[1] == static_cast<std::int64_t>(groups);
 }
 
-std::optional<CentredBias> in_front_of(const Model& model, const GraphWalk& walk,
+std::optional<CentredBias> in_front_of(const Model& model, const GraphWalk& walk, const Types& types,
                                        const std::map<std::string, int>& readers, const onnx::NodeProto& norm) {
   CentredBias found;
   found.groups = groups_of(model, norm);
@@ -54,7 +60,8 @@ std::optional<CentredBias> in_front_of(const Model& model, const GraphWalk& walk
     return count != readers.end() && count->second == 1 ? walk.maker(tensor) : nullptr;
   };
   const onnx::NodeProto* maker = maker_of(norm.input(0));
-  if (maker != nullptr && is_onnx(norm, "InstanceNormalization") && gathers_groups(model, *maker, found.groups)) {
+  if (maker != nullptr && is_onnx(norm, "InstanceNormalization") &&
+      gathers_groups(model, types, *maker, found.groups)) {
     maker = maker_of(maker->input(0));
   }
   if (maker == nullptr || !is_onnx(*maker, "Conv")) return std::nullopt;
@@ -105,8 +112,11 @@ std::vector<Proposal> centre_biases(const Network& network, int round) {
   const GraphWalk walk(network.model);
   const std::map<std::string, int> readers = count_readers(network.model);
   const PlannedFormats formats(network.plan);
+  Types types;
   for (const onnx::NodeProto& norm : network.model.proto.graph().node()) {
-    const std::optional<CentredBias> centred = in_front_of(network.model, walk, readers, norm);
+    if (groups_of(network.model, norm) == 0) continue;
+    if (types.empty()) types = infer_types(network.model);
+    const std::optional<CentredBias> centred = in_front_of(network.model, walk, types, readers, norm);
     if (!centred) continue;
     const Format format = formats.of(centred->layer);
     const auto range = network.ranges.find(centred->tensor);
@@ -124,10 +134,10 @@ std::vector<Proposal> centre_biases(const Network& network, int round) {
     Proposal& proposal = proposals.emplace_back();
     proposal.layers = {centred->layer};
     proposal.by_output = true;
-    proposal.what = fmt::format("{} is subtracted from the bias of {}, as '{}' subtracts the mean of {}",
-                                round == 0 ? "the mean of each group" : "the middle of its range",
-                                plural(centred->channels, "channel"), printable(norm.name()),
-                                plural(centred->groups, "group"));
+    proposal.what =
+        fmt::format("{} is subtracted from the bias of {}, as '{}' subtracts the mean of {}",
+                    round == 0 ? "the mean of each group" : "the middle of its range",
+                    plural(centred->channels, "channel"), printable(norm.name()), plural(centred->groups, "group"));
     proposal.rewrite = [layer = centred->layer, less](Model& model) { centre(model, layer, less); };
   }
   return proposals;

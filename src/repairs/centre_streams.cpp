@@ -12,14 +12,16 @@
 
 #include "base/text.h"
 #include "model/graph_walk.h"
+#include "repairs/centre_biases.h"
 #include "repairs/repair.h"
 #include "repairs/residual_stream.h"
 #include "vernier/format.h"
 
 namespace vernier {
 
-std::vector<Proposal> centre_streams(const Network& network, int) {
-  std::vector<Proposal> proposals;
+std::vector<Proposal> centre_streams(const Network& network, int round) {
+  std::vector<Proposal> proposals = centre_biases(network, round);
+  if (round > 0) return proposals;
   // All values on one side of zero: the mean of some channels is large beside what is left.
   const auto one_sided = [&](const std::string& tensor) {
     const auto range = network.ranges.find(tensor);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench.h"
+#include "model/graph_edit.h"
 #include "repairs/repair.h"
 
 namespace vernier::testing {
@@ -61,6 +62,46 @@ TEST(CentreStreams, ValuesAroundZeroNeedNothing) {
   Bench bench = large_mean();
   bench.ranges["t"] = {-110, 110, 8, 0};
   EXPECT_TRUE(centre_streams(bench.network(), 0).empty());
+}
+
+/// Two groups of two channels.
+Bench convolution_and_norm(const std::string& norm) {
+  Bench bench(parsed("g (float[1,2,2,2] x) => (float[1,4,2,2] y) <int64[3] groups = {0, 2, -1}> {"
+                     " [conv] c = Conv(x, w, b) " +
+                         norm + " }",
+                     {{"w", filled({4, 2, 1, 1}, [](int i) { return static_cast<float>(i % 3); })},
+                      {"b", filled({4}, [](int i) { return 1000.0F * static_cast<float>(1 + i); })},
+                      {"one", filled({4}, [](int) { return 1.0F; })},
+                      {"two", filled({2}, [](int) { return 1.0F; })}}),
+              Format::Float16);
+  bench.ranges["c"] = {990, 4010, 10, 0};
+  return bench;
+}
+
+std::vector<float> centred_bias(Bench& bench, int round) {
+  const std::vector<Proposal> proposals = centre_streams(bench.network(), round);
+  EXPECT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals.at(0).layers, std::vector<std::string>{"conv"});
+  Model model = bench.model;
+  proposals.at(0).rewrite(model);
+  verify_structure(model, "centre-stream");
+  return values_of(model, model.proto.graph().node(0).input(2));
+}
+
+TEST(CentreStream, TheMeanOfEachGroupGoesOutOfABias) {
+  Bench alone = convolution_and_norm("[norm] y = InstanceNormalization(c, one, one)");
+  EXPECT_EQ(centred_bias(alone, 0), (std::vector<float>{0, 0, 0, 0}));
+  Bench grouped = convolution_and_norm("[shape] r = Reshape(c, groups) [norm] y = InstanceNormalization(r, two, two)");
+  EXPECT_EQ(centred_bias(grouped, 0), (std::vector<float>{-500, 500, -500, 500}));
+  EXPECT_EQ(centred_bias(grouped, 1), (std::vector<float>{-1500, -500, 500, 1500})) << "the middle of the range";
+}
+
+TEST(CentreStream, LeavesABiasThatOthersSeeOrThatIsSmall) {
+  Bench small = convolution_and_norm("[norm] y = InstanceNormalization(c, one, one)");
+  small.ranges["c"] = {-4, 3, 10, 0};
+  EXPECT_TRUE(centre_streams(small.network(), 0).empty());
+  Bench read = convolution_and_norm("[norm] n = InstanceNormalization(c, one, one) [sum] y = Add(n, c)");
+  EXPECT_TRUE(centre_streams(read.network(), 0).empty());
 }
 
 }  // namespace
