@@ -529,6 +529,11 @@ TEXT = [filled(text) for text in (
     "wide. In vit-cifar it is injected into the last layer: only that and the first have a bias.",
     "- **absorption** and **large-integers** have the scale of each network's own values. With fixed constants, both were named differently on squeezenet-imagenet, "
     "which has large values (cancellation; overflow): two more wrong answers.",
+    "- **cancellation** is named first at an operand: the difference magnifies its rounding. Only the difference counts as right, so all six are misses. They "
+    "were right until the cause looked behind a layer.",
+    "- **residual-outliers** on vit-b16: the last norm was named, which makes the small channels count. The layers that read the large channels keep more than 20 dB.",
+    "- **Measured earlier**: apart from cancellation, the faults on espcn-superres, rfb320-face, squeezenet-imagenet and mobilenetv2-imagenet are of 2026-11-30 and a "
+    "former build.",
     "- **concat-scales**: the small weights that read the large branch are put on the grid that they are rounded to. Before, 81 percent of the layer's error on "
     "espcn-superres came from its weights, and bias-shift was named: one more wrong answer.",
     "- **subnormal-loss** on squeezenet-imagenet: most of the layer's error is that of its constant, 1e-7, which FP16 rounds to 1.19e-7. The cause asks for activations "
