@@ -14,9 +14,11 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/round.h"
+#include "plan/cast_decoders.h"
 #include "plan/constant_codes.h"
 #include "plan/nbits_weight.h"
 #include "plan/normalized_file.h"
+#include "plan/pair_form.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -239,6 +241,10 @@ std::vector<QdqDefect> bad_scales(const Model& file, const NodeMakers& made_by, 
     for (const Factor& factor : factors_of(file, made_by, decoded, node)) {
       add(bad_factor(file, made_by, node, factor.scale, factor.codes));
     }
+    return found;
+  }
+  if (stands_for_factor(node) || stands_for_casts(node)) {
+    add(bad_factor(file, made_by, node, node.input(1), node.input(0)));
     return found;
   }
   const auto* const row = std::ranges::find(kScaleInputs, node.op_type(), &ScaleInputs::op_type);

@@ -17,7 +17,7 @@ namespace {
 /// Code `index` of a row of codes of `bits` bits, the low ones first.
 int unpacked(std::span<const std::byte> row, std::size_t index, std::size_t bits) {
   const auto byte = static_cast<int>(row[index * bits / 8]);
-  return bits == 8 ? byte : byte >> (index % 2 * 4) & 15;
+  return byte >> (index * bits % 8) & ((1 << bits) - 1);
 }
 
 std::optional<Tensor> constant(const Model& model, const onnx::NodeProto& node, int input) {
@@ -29,6 +29,19 @@ bool is_given(const onnx::NodeProto& node, int input) {
   return input < node.input_size() && !node.input(input).empty();
 }
 
+/// A MatMul, with an Add behind it where the MatMulNBits has a bias.
+std::vector<onnx::NodeProto> as_matmul(const onnx::NodeProto& layer, const std::string& weight) {
+  const std::string result = layer.output(0);
+  const std::string bias = is_given(layer, 5) ? layer.input(5) : std::string();
+  std::vector<onnx::NodeProto> nodes = {
+      node_of("MatMul", {layer.input(0), weight}, bias.empty() ? result : result + "/product")};
+  nodes[0].set_name(layer.name());
+  if (bias.empty()) return nodes;
+  nodes.push_back(node_of("Add", {result + "/product", bias}, result));
+  nodes[1].set_name(layer.name() + "/bias");
+  return nodes;
+}
+
 }  // namespace
 
 std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProto& node) {
@@ -37,7 +50,7 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
   const std::size_t bits = static_cast<std::size_t>(attribute_int(node, "bits", 4));
   const std::size_t inputs = size("K"), outputs = size("N"), block = size("block_size");
   const auto codes = constant(model, node, 1), scale = constant(model, node, 2), zero = constant(model, node, 3);
-  if ((bits != 4 && bits != 8) || inputs == 0 || outputs == 0 || block == 0) return std::nullopt;
+  if ((bits != 2 && bits != 4 && bits != 8) || inputs == 0 || outputs == 0 || block == 0) return std::nullopt;
   if (!codes || !scale || (!zero && is_given(node, 3))) return std::nullopt;
   const std::size_t blocks = (inputs + block - 1) / block;
   const std::size_t row_bytes = blocks * (block * bits / 8), zero_bytes = (blocks * bits + 7) / 8;
@@ -52,9 +65,11 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
 
   NBitsWeight weight;
   weight.values = Tensor(Dtype::Float32, {static_cast<std::int64_t>(inputs), static_cast<std::int64_t>(outputs)});
-  // Codes of 4 bits are unsigned here. Without zero points of their own they are those of int4, moved.
-  weight.params.format = float_zeros.empty() ? stored_format(node) : Format::Float32;
-  const int moved = weight.params.format == Format::Int4 ? 8 : 0;
+  // Codes are unsigned here. Those of 4 bits without zero points of their own are those of int4, moved.
+  weight.params.format = bits == 2 ? Format::Int4 : stored_format(node);
+  if (!float_zeros.empty()) weight.params.format = Format::Float32;
+  if (bits == 2) weight.params.lowest_code = 4;
+  const int moved = weight.params.format != Format::Int4 ? 0 : bits == 2 ? -4 : 8;
   weight.params.axis = 0;
   weight.params.block = static_cast<int>(block);
   weight.params.scale.resize(scales.size());
@@ -78,6 +93,20 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
     }
   }
   return weight;
+}
+
+void put_float(Model& model, const std::string& constant, const Tensor& values) {
+  onnx::GraphProto* owner = owner_of_initializer(model, constant);
+  if (owner == nullptr) return;
+  for (int i = 0; i < owner->node_size(); ++i) {
+    const onnx::NodeProto layer = owner->node(i);
+    if (layer.op_type() != "MatMulNBits" || layer.input_size() < 2 || layer.input(1) != constant) continue;
+    const std::string weight = constant + "/float";
+    set_initializer(model, *owner, weight, values);
+    replace_node(*owner, i, as_matmul(layer, weight));
+    return;
+  }
+  set_initializer(model, *owner, constant, values);
 }
 
 bool holds_one_code(const Model& model, const onnx::NodeProto& node, std::size_t block) {

@@ -15,6 +15,7 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "plan/cast_decoders.h"
+#include "plan/code_layouts.h"
 #include "plan/constant_codes.h"
 #include "plan/normalized_file.h"
 #include "plan/placement.h"
@@ -31,6 +32,7 @@ constexpr int kNoInput = -1;
 
 /// In the doc_string of Q/DQ nodes that no file has.
 constexpr const char* kForOperator = "stands for an operator on quantized values";
+constexpr const char* kForFactor = "stands for a factor of a sum of quantized values";
 
 /// Where an operator on codes has what: places among its inputs. Codes are followed by their scale and zero point.
 struct Form {
@@ -69,6 +71,10 @@ std::string without(std::string name, std::string_view ending) {
 bool of_tensor(const Model& model, const std::string& scale) {
   const auto value = initializer(model, scale);
   return value && value->count() == 1;
+}
+
+bool is_block_table(const Node& node) {
+  return node.op_type() == "GatherBlockQuantized" && has(node, Trait::StoresCodes) && node.input_size() >= 3;
 }
 
 class PairForm {
@@ -140,7 +146,8 @@ class PairForm {
       dynamic_product(node);
       return true;
     }
-    return runs_on_codes(node);
+    if (node.op_type() == "DynamicQuantizeLSTM" && node.input_size() >= 12) return lstm(node);
+    return is_block_table(node) ? rows_of_table(node) : runs_on_codes(node);
   }
 
   void remember(const std::string& codes, const std::string& scale, const std::string& zero) {
@@ -155,6 +162,7 @@ class PairForm {
       product(node, data, weight, input_of(node, 6));
       return true;
     }
+    if (node.op_type() == "QAttention" && node.input_size() >= 5) return attention(node);
     if (node.op_type() == "QLinearConcat") return concat(node);
     const auto* const form = std::ranges::find(kForms, node.op_type(), &Form::op_type);
     if (form == kForms.end()) return false;
@@ -184,6 +192,54 @@ class PairForm {
     }
     finish(std::move(becomes), node.output(0), node.input(0), node.input(1));
     return true;
+  }
+
+  bool attention(const Node& node) {
+    Node becomes = float_node(node, "Attention");
+    becomes.set_domain(node.domain());
+    becomes.add_input(dequantized(node.input(0), node.input(3), input_of(node, 6), kNoInput));
+    becomes.add_input(dequantized(node.input(1), node.input(4), input_of(node, 7), kNoInput));
+    for (const int place : {2, 5, 8}) becomes.add_input(input_of(node, place));  // bias, mask, past
+    *becomes.mutable_output() = node.output();
+    made_.push_back(std::move(becomes));
+    return true;
+  }
+
+  /// GatherBlockQuantized: a Gather of the table that its codes stand for.
+  bool rows_of_table(const Node& node) {
+    std::string codes = node.input(0), zero = input_of(node, 3);
+    const auto table = initializer(model_, codes), scales = initializer(model_, node.input(2));
+    if (!table || !scales || table->shape().empty()) return false;
+    const std::int64_t bits = attribute_int(node, "bits", 4), rank = static_cast<std::int64_t>(table->shape().size());
+    const std::int64_t axis = (attribute_int(node, "quantize_axis", 1) + rank) % rank;
+    if (table->dtype() == Dtype::UInt8) {
+      const auto zeros = initializer(model_, zero);
+      if ((bits != 4 && bits != 8) || (!zeros && !zero.empty())) return false;
+      if (bits == 4) {
+        if (zeros && 2 * zeros->count() != scales->count()) return false;
+        codes = constant(codes + "/nibbles", nibbles_of(*table));
+        if (zeros) zero = constant(zero + "/nibbles", nibbles_of(*zeros));
+      }
+      if (!zeros)
+        zero = constant(codes + "/zero", middle_codes(bits == 4 ? Dtype::UInt4 : Dtype::UInt8, scales->shape()));
+    }
+    Node becomes = float_node(node, "Gather");
+    becomes.clear_attribute();
+    set_attribute(becomes, "axis", attribute_int(node, "gather_axis", 0));
+    becomes.add_input(dequantized(codes, node.input(2), zero, static_cast<int>(axis)));
+    set_attribute(made_.back(), "axis", axis);
+    set_attribute(made_.back(), "block_size", attribute_int(node, "block_size", 128));
+    becomes.add_input(node.input(1));
+    becomes.add_output(node.output(0));
+    made_.push_back(std::move(becomes));
+    return true;
+  }
+
+  /// The name of a new constant, made of `name`.
+  std::string constant(const std::string& name, const Tensor& value) {
+    std::string made = names_.unique(name);
+    add_initializer(model_, *model_.proto.mutable_graph(), made, value);
+    return made;
   }
 
   /// An operator that ONNX defines for integers as for floats, on codes: by its type variables, whichever it is.
@@ -245,19 +301,57 @@ class PairForm {
     becomes.add_input(dequantized(product.input(0), scaled.data_scale, input_of(product, 2), kNoInput));
     becomes.add_input(
         dequantized(product.input(1), scaled.weight_scale, input_of(product, 3), convolves ? 0 : kNoInput));
+    for (Node& step : made_) step.set_doc_string(kForFactor);
     becomes.add_output(node.output(0));
     made_.push_back(std::move(becomes));
   }
 
   void dynamic_product(const Node& node) {
+    const std::string data = rounded_in_run(node);
+    product(node, data, dequantized(node.input(1), node.input(2), input_of(node, 3), kNoInput), input_of(node, 4));
+  }
+
+  /// The data of `node`, with the scale of each run.
+  std::string rounded_in_run(const Node& node) {
     Node quantize;
     quantize.set_op_type("DynamicQuantizeLinear");
     quantize.set_name(names_.unique(node.name() + "/quantize"));
     quantize.add_input(node.input(0));
     for (const char* part : {"/codes", "/scale", "/zero"}) quantize.add_output(names_.unique(node.input(0) + part));
     made_.push_back(quantize);
-    const std::string data = dequantized(quantize.output(0), quantize.output(1), quantize.output(2), kNoInput);
-    product(node, data, dequantized(node.input(1), node.input(2), input_of(node, 3), kNoInput), input_of(node, 4));
+    return dequantized(quantize.output(0), quantize.output(1), quantize.output(2), kNoInput);
+  }
+
+  /// Its state, which the kernel rounds in every step, stays float.
+  bool lstm(const Node& node) {
+    std::vector<std::string> weights;
+    for (const int place : {1, 2}) {
+      const auto codes = initializer(model_, node.input(place));
+      const auto scales = initializer(model_, node.input(place == 1 ? 8 : 10));
+      if (!codes || codes->shape().size() != 3 || !scales) return false;
+      const bool one = scales->count() == 1, of_directions = scales->count() == codes->shape()[0];
+      if (!one && !of_directions && codes->shape()[0] != 1) return false;  // each channel of two directions
+    }
+    Node becomes = float_node(node, "LSTM");
+    becomes.add_input(rounded_in_run(node));
+    for (const int place : {1, 2}) {
+      const int scale = place == 1 ? 8 : 10;
+      const Tensor codes = *initializer(model_, node.input(place));
+      const bool of_channels = codes.shape()[0] == 1;
+      const std::string turned = constant(node.input(place) + "/transposed", transposed_codes(codes));
+      becomes.add_input(
+          dequantized(turned, as_vector(node.input(scale)), as_vector(node.input(scale + 1)), of_channels ? 1 : 0));
+    }
+    for (int place = 3; place < 8; ++place) becomes.add_input(node.input(place));
+    *becomes.mutable_output() = node.output();
+    made_.push_back(std::move(becomes));
+    return true;
+  }
+
+  /// Parameters without the dimensions that a DequantizeLinear has not.
+  std::string as_vector(const std::string& parameters) {
+    const auto values = initializer(model_, parameters);
+    return values && values->shape().size() > 1 ? constant(parameters + "/flat", flattened(*values)) : parameters;
   }
 
   /// A MatMul of what is dequantized, with its bias.
@@ -320,10 +414,8 @@ class PairForm {
     std::vector<float> scales = scales_of(*weight);
     for (float& scale : scales) scale *= scales_of(*data).front();
     const std::string& bias = node.input(form.bias);
-    const std::string scale = names_.unique(bias + "_scale");
     const Shape shape = scales.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(scales.size())};
-    add_initializer(model_, *model_.proto.mutable_graph(), scale, Tensor::of(shape, scales));
-    return dequantized(bias, scale, "", 0);
+    return dequantized(bias, constant(bias + "_scale", Tensor::of(shape, scales)), "", 0);
   }
 
   /// `node` makes values, and these become `codes` unless they are the result.
@@ -377,7 +469,8 @@ bool computes_on_codes(const Model& file) {
     if (is_quantization(node, "QuantizeLinear") && of_tensor(file, node.input(1))) codes.insert(node.output(0));
   }
   return std::ranges::any_of(file.proto.graph().node(), [&](const Node& node) {
-    if (has(node, Trait::ComputesOnCodes) || node.op_type() == "DynamicQuantizeMatMul") return true;
+    if (has(node, Trait::ComputesOnCodes) || is_block_table(node)) return true;
+    if (node.op_type() == "DynamicQuantizeMatMul" || node.op_type() == "DynamicQuantizeLSTM") return true;
     const auto reads =
         std::ranges::find_if(node.input(), [&](const std::string& read) { return codes.contains(read); });
     return reads != node.input().end() && !has(node, Trait::Quantizes | Trait::ReadsShape);
@@ -396,7 +489,11 @@ bool lacks_pairs(const Model& typed) {
   return dequantize_casts(file);
 }
 
-bool stands_for_operator(const onnx::NodeProto& node) { return node.doc_string() == kForOperator; }
+bool stands_for_operator(const onnx::NodeProto& node) {
+  return node.doc_string() == kForOperator || stands_for_factor(node);
+}
+
+bool stands_for_factor(const onnx::NodeProto& node) { return node.doc_string() == kForFactor; }
 
 std::string name_in_pair_form(const std::string& name) { return without(name, "_quant"); }
 

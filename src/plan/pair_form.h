@@ -15,6 +15,9 @@ namespace vernier {
 ///   QLinearConv(x, x scale, x zero, w, ..., y scale, y zero) -> Q(Conv(DQ(x), DQ(w))), and the other QLinear operators
 ///   Mul(Cast(MatMulInteger(x, w, ...)), x scale * w scale)   -> MatMul(DQ(x), DQ(w)), and ConvInteger
 ///   MatMulIntegerToFloat, DynamicQuantizeMatMul, QGemm       -> the same
+///   QAttention                                               -> Attention(DQ(x), DQ(w))
+///   DynamicQuantizeLSTM                                      -> LSTM(DQ(x), DQ(w), DQ(r)), whose state stays float
+///   GatherBlockQuantized(w, indices, ...)                    -> Gather(DQ(w), indices)
 ///
 /// What moves codes moves values. Other operators on codes that ONNX defines for floats as well keep them, with the
 /// values that they stand for behind. Names are those that ONNX Runtime's quantizers made them of: "conv_quant" is
@@ -34,6 +37,9 @@ bool computes_on_codes(const Model& file);
 
 /// Whether in_pair_form() made this Q/DQ node, for an operator of the file.
 bool stands_for_operator(const onnx::NodeProto& node);
+
+/// Whether its scale is the constant factor of a Mul in the file, which takes any number.
+bool stands_for_factor(const onnx::NodeProto& node);
 
 /// The name of the float operator in the place of the node `name` on codes.
 std::string name_in_pair_form(const std::string& name);

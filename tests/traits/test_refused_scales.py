@@ -114,6 +114,16 @@ def test_every_job_refuses_a_scale_that_is_none(form, bad, tmp_path):
         assert ("bad-scale" in {defect["kind"] for defect in found.get("defects", [])}) == (bad is not None)
 
 
+@pytest.mark.parametrize("bad", [1e-42, -0.002], ids=["subnormal", "negative"])
+def test_a_mul_takes_any_factor_for_all_jobs(bad, tmp_path):
+    """The pair that stands for a MatMulInteger has the factor as its scale: no job refuses it, and `verify` measures what it does."""
+    write(tmp_path, "integer_product", bad)
+    assert not json.loads(vernier("check", "lint", "quantized.onnx", "--json", folder=tmp_path).stdout)["lint_entries"]
+    both = ["float.onnx", "quantized.onnx", "--data", "x.npz", "--json"]
+    report = json.loads(vernier("verify", *both, "--min-sqnr", "25", folder=tmp_path, codes=(1,)).stdout)
+    assert report["outcome"] == "missed" and not {"bad-scale", "negative-scale"} & {defect["kind"] for defect in report["defects"]}
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("bad", [0.0, np.nan], ids=["zero", "nan"])
 @pytest.mark.parametrize("form", ["qlinear_matmul", "pair", "divided"])

@@ -44,6 +44,7 @@
 #include "jobs/debug/other_constants.h"
 #include "jobs/debug/other_operators.h"
 #include "jobs/debug/pair_reasons.h"
+#include "jobs/debug/stored_losses.h"
 #include "jobs/verify/constant_twins.h"
 #include "jobs/verify/exact_network.h"
 #include "jobs/verify/file_fault.h"
@@ -95,32 +96,6 @@ void refuse_quantized_operators(const Model& file) {
 double sqnr_of(double signal, double noise) {
   if (noise == 0) return std::numeric_limits<double>::infinity();
   return 10 * std::log10(signal / noise);
-}
-
-QuantizerLoss described(const QuantizedTensor& quantized) {
-  QuantizerLoss row;
-  row.tensor = quantized.tensor;
-  row.quantizer = quantized.quantizer;
-  row.dequantizer = quantized.dequantizer;
-  row.format = quantized.params.format;
-  const auto [least, most] = std::ranges::minmax_element(quantized.params.scale);
-  row.smallest_scale = *least;
-  row.largest_scale = *most;
-  row.scales = quantized.params.scale.size();
-  row.zero_point = quantized.params.zero_point.empty() ? 0 : quantized.params.zero_point.front();
-  row.axis = quantized.params.axis;
-  row.block = quantized.params.block;
-  return row;
-}
-
-/// Share of the codes that a constant uses.
-std::optional<double> used_codes(const QuantParams& params, const Tensor& values) {
-  if (!is_integer(params.format) || bits_of(params.format) > 8 || !scales_fit(params, values.shape())) {
-    return std::nullopt;
-  }
-  const std::vector<std::byte> codes = encode_tensor(params, values.shape(), values.floats());
-  const std::set<std::byte> used(codes.begin(), codes.end());
-  return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));
 }
 
 /// Why nothing was measured at the pair of an activation.
@@ -335,7 +310,8 @@ void find_what_is_lost(const Subject& whole, const Examined& file, const std::ma
     if (!losses[i].weight) losses[i] = with_loss(losses[i], quantized[i].params, with_masks[i]);
   }
   std::vector<FoundDefect> layers =
-      find_lost_layers({file.normalized, simulated, skipped}, report, errors, losses, asked.outputs_agree);
+      find_lost_layers({file.normalized, simulated, skipped, losses_of_stored(file.normalized, file.weights)}, report,
+                       errors, losses, asked.outputs_agree);
   const std::map<std::string, std::string> constants = constants_of_dequantizers(file.normalized, file.weights);
   std::erase_if(layers, [&](const FoundDefect& layer) {
     // Too few values for a factor to show, or a weight whose factors nobody looks for.

@@ -152,6 +152,12 @@ std::set<std::string> made_by(const LossyFile& file, const std::set<std::string>
   return tensors;
 }
 
+/// The weight that a layer stores itself, behind these tensors; null: there is none.
+const StoredLoss* stored_weight(const LossyFile& file, const std::set<std::string>& tensors) {
+  const auto found = std::ranges::find_if(file.stored, [&](const auto& one) { return tensors.contains(one.first); });
+  return found == file.stored.end() ? nullptr : &found->second;
+}
+
 /// A layer whose error no single pair makes. `rounds`: without any rounding it is right.
 FoundDefect lost_by_itself(const TensorLoss& layer, const onnx::NodeProto& node, bool rounds) {
   const std::string what =
@@ -207,6 +213,12 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
       if (channels.many()) starved = channels;
     }
     if (explained) continue;
+    const StoredLoss* const stored = worst == nullptr && rounds ? stored_weight(file, seen) : nullptr;
+    if (stored != nullptr) {
+      worst = &stored->loss;
+      if (known.contains(node_of_pair(*worst))) continue;
+      if (stored->bits == 2 && !has_far_too_large_scale(*worst)) continue;  // four levels leave no more
+    }
     if (worst == nullptr) {
       const auto is_known = [&](const std::string& tensor) { return known_tensors.contains(read_name(tensor)); };
       if ((four_bits && *layer.own_sqnr_db >= kLostDbOfInt4) || std::ranges::any_of(seen, is_known)) continue;
@@ -215,8 +227,9 @@ std::vector<FoundDefect> find_lost_layers(const LossyFile& file, const DebugLoss
       continue;
     }
     if (bits_of(worst->format) == 4 && *layer.own_sqnr_db >= kLostDbOfInt4) continue;
-    const auto place = static_cast<std::size_t>(worst - losses.data());
-    const bool scaled_down = can_scale_down(file.simulated, file.simulated.quantized[place]);
+    const bool scaled_down =
+        stored == nullptr &&
+        can_scale_down(file.simulated, file.simulated.quantized[static_cast<std::size_t>(worst - losses.data())]);
     const PairReason reason = reason_of(*worst, starved, scaled_down);
     found.push_back(
         {"lost-layer", node_of_pair(*worst),

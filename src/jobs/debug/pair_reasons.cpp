@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <set>
 #include <span>
@@ -26,6 +27,31 @@ constexpr double kFarTooWide = 3.5;  // nearly two bits of eight
 }  // namespace
 
 std::size_t codes_in(Format format) { return std::size_t{1} << static_cast<unsigned>(bits_of(format)); }
+
+QuantizerLoss described(const QuantizedTensor& quantized) {
+  QuantizerLoss row;
+  row.tensor = quantized.tensor;
+  row.quantizer = quantized.quantizer;
+  row.dequantizer = quantized.dequantizer;
+  row.format = quantized.params.format;
+  const auto [least, most] = std::ranges::minmax_element(quantized.params.scale);
+  row.smallest_scale = *least;
+  row.largest_scale = *most;
+  row.scales = quantized.params.scale.size();
+  row.zero_point = quantized.params.zero_point.empty() ? 0 : quantized.params.zero_point.front();
+  row.axis = quantized.params.axis;
+  row.block = quantized.params.block;
+  return row;
+}
+
+std::optional<double> used_codes(const QuantParams& params, const Tensor& values) {
+  if (!is_integer(params.format) || bits_of(params.format) > 8 || !scales_fit(params, values.shape())) {
+    return std::nullopt;
+  }
+  const std::vector<std::byte> codes = encode_tensor(params, values.shape(), values.floats());
+  const std::set<std::byte> used(codes.begin(), codes.end());
+  return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));
+}
 
 QuantizerLoss with_loss(QuantizerLoss row, const QuantParams& params, const GridLoss& loss) {
   row.sqnr_db.reset();

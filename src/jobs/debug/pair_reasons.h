@@ -15,6 +15,12 @@ namespace vernier {
 
 std::size_t codes_in(Format format);
 
+/// What the report says of a pair or a stored weight before it is measured.
+QuantizerLoss described(const QuantizedTensor& quantized);
+
+/// Share of the codes that a constant uses.
+std::optional<double> used_codes(const QuantParams& params, const Tensor& values);
+
 /// `row` with the figures of `loss`; of a loss without values (count 0) none.
 QuantizerLoss with_loss(QuantizerLoss row, const QuantParams& params, const GridLoss& loss);
 

@@ -11,6 +11,7 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
+#include "plan/nbits_weight.h"
 #include "plan/normalized_file.h"
 #include "plan/pair_form.h"
 #include "plan/round_node.h"
@@ -94,6 +95,7 @@ FloatValues float_values(const Model& given, const SimulatedFile& file, const Fl
   for_each_graph(given.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       if (is_quantization(node, "DequantizeLinear")) dequantizers[node.output(0)] = node.name();
+      if (node.op_type() == "MatMulNBits" && node.input_size() > 1) dequantizers[node.input(1)] = node.name();
     }
   });
   for (const auto& [constant, weight] : weights.found) {
@@ -117,8 +119,7 @@ Model with_float_constants(const SimulatedFile& file, const FloatValues& values,
   }
   for (const auto& [constant, value] : values.constants) {
     if (stored.contains(read_name(constant))) continue;
-    if (onnx::GraphProto* owner = owner_of_initializer(model, constant))
-      set_initializer(model, *owner, constant, value);
+    put_float(model, constant, value);
   }
   return model;
 }

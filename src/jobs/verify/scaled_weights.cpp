@@ -19,42 +19,13 @@
 #include "jobs/verify/stored_values.h"
 #include "model/graph_edit.h"
 #include "numerics/grid.h"
+#include "plan/nbits_weight.h"
 #include "plan/normalized_file.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
-
-/// Lets `model` compute with these values of a stored constant. A MatMulNBits, whose codes are packed, becomes a
-/// MatMul.
-void put_float(Model& model, const std::string& constant, const Tensor& values) {
-  onnx::GraphProto* owner = owner_of_initializer(model, constant);
-  if (owner == nullptr) return;
-  for (int i = 0; i < owner->node_size(); ++i) {
-    const onnx::NodeProto& layer = owner->node(i);
-    if (layer.op_type() != "MatMulNBits" || layer.input_size() < 2 || layer.input(1) != constant) continue;
-    const std::string weight = constant + "/float", result = layer.output(0);
-    const std::string bias = layer.input_size() > 5 ? layer.input(5) : std::string();
-    std::vector<onnx::NodeProto> nodes(bias.empty() ? 1 : 2);
-    nodes[0].set_op_type("MatMul");
-    nodes[0].set_name(layer.name());
-    nodes[0].add_input(layer.input(0));
-    nodes[0].add_input(weight);
-    nodes[0].add_output(bias.empty() ? result : result + "/product");
-    if (!bias.empty()) {
-      nodes[1].set_op_type("Add");
-      nodes[1].set_name(layer.name() + "/bias");
-      nodes[1].add_input(result + "/product");
-      nodes[1].add_input(bias);
-      nodes[1].add_output(result);
-    }
-    replace_node(*owner, i, std::move(nodes));
-    set_initializer(model, *owner, weight, values);
-    return;
-  }
-  set_initializer(model, *owner, constant, values);
-}
 
 /// The weights and biases of a layer that are in doubt.
 using InDoubt = std::vector<FoundDefect*>;

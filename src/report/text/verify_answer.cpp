@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/quote.h"
@@ -88,9 +90,12 @@ const char* format_option(const VerifyReport& report) {
   return float8 ? "--fp8" : "--int8";
 }
 
-/// Whether the file has a layer in low precision: one that keeps all in float leaves fix nothing to lower.
+/// Whether the file has a layer in low precision that pairs can stand for: without one fix has nothing to lower.
 bool lowers_layers(const VerifyReport& report) {
-  return std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
+  constexpr std::array<std::string_view, 4> kWithoutPairs = {"LSTM", "GRU", "RNN", "Attention"};
+  return std::ranges::any_of(report.layers, [&](const LayerRow& row) {
+    return row.format != Format::Float32 && std::ranges::find(kWithoutPairs, row.op_type) == kWithoutPairs.end();
+  });
 }
 
 }  // namespace
@@ -111,12 +116,15 @@ Answer answer_of(const VerifyReport& report) {
   if (report.placements.empty() || (report.defects.empty() && outcome_of(report) != Outcome::Missed)) return answer;
   const std::string options = fmt::format("{} {}{}{} -o fixed", format_option(report), same_data(report),
                                           same_judging(report.command, report.requirement), best_target(report));
+  const bool any_low =
+      std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
   if (lowers_layers(report)) {
     answer.then("Repair it, with the ranges and the float layers of this file:",
                 fmt::format("vernier fix {} --from {} {}", shell_quote(report.float_file),
                             shell_quote(report.typed_file), options));
   } else {
-    answer.then("All its layers compute in FP32. Quantize the float model anew:",
+    answer.then(any_low ? "Pairs cannot quantize its low layers. Quantize the float model anew:"
+                        : "All its layers compute in FP32. Quantize the float model anew:",
                 fmt::format("vernier fix {} {}", shell_quote(report.float_file), options));
   }
   return answer;
