@@ -59,7 +59,7 @@ def equalized(weights, biases, layers=None):
 
 def permuted(weights, biases):
     order = np.random.default_rng(7).permutation(CHANNELS)
-    return [weights[0][order], weights[1][:, order]], [biases[0][order], biases[1]]
+    return [weights[0][order], weights[1][:, order], *weights[2:]], [biases[0][order], *biases[1:]]
 
 
 def balanced(weights, biases):
@@ -88,6 +88,13 @@ def defects(folder, code, layers, change, outputs=8, without_biases=False, **wro
 def test_weights_that_other_layers_undo_are_no_defect(tmp_path, layers, change, outputs):
     names, report = defects(tmp_path, 0, layers, change, outputs)
     assert not names and report["outputs"][0]["sqnr_db"] > 25, report["outputs"]
+
+
+@pytest.mark.parametrize("factor", [0.5, 3, 6])
+@pytest.mark.parametrize("layers", [3, 6])
+def test_a_wrong_scale_is_named_alone_beside_permuted_weights(tmp_path, layers, factor):
+    names, report = defects(tmp_path, 1, layers, permuted, scaled=(layers - 1, factor))
+    assert names == [("weight-scale", f"w{layers - 1}.values")], (names, report["outputs"])
 
 
 @pytest.mark.parametrize("layers", [3, 6, 24])
