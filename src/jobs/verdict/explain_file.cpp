@@ -63,7 +63,8 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
 void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
   if (const Outcome outcome = outcome_of(report);
-      !report.reference_quantized && (outcome == Outcome::Missed || outcome == Outcome::NoRequirement)) {
+      !report.reference_quantized &&
+      (outcome == Outcome::Met || outcome == Outcome::Missed || outcome == Outcome::NoRequirement)) {
     DebugLossOptions loss{options.float_model, options.typed_model, options.measure,
                           options.command,     /*checked=*/true,    options.target};
     loss.measure.requirement.reset();
