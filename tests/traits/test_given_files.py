@@ -675,3 +675,35 @@ def test_a_range_of_the_file_that_clips_is_replaced(tensor, tmp_path):
     rows = [row for row in report["explanation"]["repairs"] if row["id"] == "range" and row["accepted"]]
     assert any(f"'{tensor}'" in row["why"] for row in rows), report["explanation"]["repairs"]
     assert report["kept"]["layers"] == [], report["kept"]
+
+
+@pytest.mark.parametrize("wrong", ["clipped", "coarse", "axis"])
+def test_scales_that_lose_far_more_of_a_weight_than_its_own_are_not_taken_over(tmp_path, wrong):
+    """The file quantizes weights that it holds in float: with other scales they are right."""
+    def network(scales):
+        b, source = files.Quantizer(77), "x"
+        for name in ("first", "second"):
+            weight = b.normal(24, 24) * np.geomspace(0.05, 0.6, 24)[:, None].astype(np.float32)
+            step, axis = np.abs(weight).max(1) / 127, 0
+            if name == "second" and scales == "clipped":
+                step = step / 4
+            elif name == "second" and scales == "coarse":
+                step[5] *= 60
+            elif name == "second" and scales == "axis":
+                axis = 1
+            read = b.constant(f"{name}.weight", weight)
+            if scales:
+                parameters = [b.constant(f"{name}.step", step.astype(np.float32)), b.constant(f"{name}.zero", np.zeros(24, np.int8))]
+                b.add("QuantizeLinear", [read, *parameters], f"{name}.codes", axis=axis)
+                read = b.add("DequantizeLinear", [f"{name}.codes", *parameters], f"{name}.values", axis=axis)
+                most = 4 if name == "first" else 12
+                source = b.pair(source, -most * 128 / 127, most, np.int8)
+            b.add("Gemm", [source, read], name, transB=1)
+            source = b.add("Relu", [name], f"{name}.relu")
+        return b.model([("x", networks.FLOAT, [1, 24])], [("second.relu", networks.FLOAT, [1, 24])])
+    files.write(tmp_path, network(None), {"x": networks.Builder(78).normal(24, 1, 24)}, "float.onnx")
+    files.write(tmp_path, network(wrong))
+    report = json.loads(vernier("fix", "float.onnx", "--from", "quantized.onnx", "--int8", "--data", "x.npz", "--min-sqnr", "20",
+                                "--no-latency", "--json", folder=tmp_path).stdout)
+    assert report["outcome"] == "nothing-needed", report["outcome"]
+    assert any("1 weight (second.weight) gets scales of its own" in text for text in report["notes"]), report["notes"]

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "analysis/match_layers.h"
+#include "analysis/quantizer_loss.h"
 #include "base/text.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/diagnose/other_weights.h"
@@ -23,6 +24,7 @@
 #include "model/model.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
+#include "numerics/tensor_grid.h"
 #include "plan/cast_decoders.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_limits.h"
@@ -425,17 +427,40 @@ std::vector<Note> notes_of_places(const TypedSource& source, const Model& model,
   return notes;
 }
 
+/// The energy of what is lost of a stored weight.
+double loss_of(const QuantParams& params, const Tensor& weight) {
+  Tensor rounded(Dtype::Float32, weight.shape());
+  round_tensor(params, weight.shape(), weight.floats(), rounded.mutable_floats());
+  const GridLoss loss = grid_loss(params, weight.floats(), rounded.floats());
+  return loss.clip_energy + loss.round_energy;
+}
+
+/// Whether as many scales of its own lose far less of a weight than those of the file: these clip it, belong to other
+/// values, or lie along another axis.
+bool fits_badly(const Model& model, const std::string& tensor, const QuantParams& own, const QuantParams& of_file) {
+  constexpr double kFarMore = 4;  // of the energy: a bit
+  if (own.dynamic || own.scale.size() != of_file.scale.size()) return false;
+  const auto weight = initializer(model, tensor);
+  if (!weight || weight->dtype() != Dtype::Float32 || !scales_fit(of_file, weight->shape())) return false;
+  return loss_of(of_file, *weight) > kFarMore * loss_of(own, *weight);
+}
+
 }  // namespace
 
 std::vector<Note> keep_scales(const TypedSource& source, const Model& model, Plan& plan) {
   std::vector<Note> notes;
   if ((source.scales.empty() && source.ranges.empty()) || plan.tensors.empty()) return notes;
   std::size_t kept = 0, ranges = 0;
+  std::vector<std::string> again;
   for (auto& [tensor, params] : plan.tensors) {
     const auto own = source.scales.find(tensor);
     const auto wide = source.ranges.find(tensor);
     const bool alike = own != source.scales.end() && own->second.format == params.format &&
                        (!symmetric(params) || symmetric(own->second));
+    if (alike && fits_badly(model, tensor, params, own->second)) {
+      again.push_back(tensor);
+      continue;
+    }
     if (alike) {
       params = own->second;
       ++kept;
@@ -456,6 +481,7 @@ std::vector<Note> keep_scales(const TypedSource& source, const Model& model, Pla
     note.fields.emplace_back("others", kept + ranges < plan.tensors.size());
     notes.push_back(note);
   }
+  if (!again.empty()) notes.push_back({"weights-quantized-again", {{"weights", again}}});
   append(notes, notes_of_places(source, model, plan));
   return notes;
 }
