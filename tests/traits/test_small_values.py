@@ -89,3 +89,30 @@ def test_channels_that_the_scale_of_an_elementwise_sum_starves_are_named(tmp_pat
     names, report = found(tmp_path, gains(size, True), code=(0, 1))
     assert names == ([("starved-channels", "sum.codes")] if starves else []), report["defects"]
     assert not starves or "4 of 16 channels" in report["defects"][0]["text"]
+
+
+def two_sizes(form, quantized):
+    """Half of the channels in front of a product are 300 times as large as the others: of one product, a Concat or a sum."""
+    b = files.Quantizer(616)
+    large = np.where(np.arange(WIDTH) < WIDTH // 2, 300, 1).astype(np.float32)
+    if form == "product":
+        b.add("MatMul", ["x", b.constant("in.weight", b.normal(WIDTH, WIDTH) * np.float32(0.3) * large)], "both")
+    elif form == "concat":
+        for name, size in (("high", 300), ("low", 1)):
+            b.add("MatMul", ["x", b.constant(f"{name}.weight", b.normal(WIDTH, WIDTH // 2) * np.float32(0.3 * size))], name)
+        b.add("Concat", ["high", "low"], "both", axis=-1)
+    else:
+        for name in ("one", "other"):
+            b.add("MatMul", ["x", b.constant(f"{name}.weight", b.normal(WIDTH, WIDTH) * np.float32(0.2) * large)], name)
+        b.add("Add", ["one", "other"], "both")
+    read = b.pair("both", -1600.0, 1600.0, np.int8) if quantized else "both"
+    b.add("MatMul", [read, b.constant("weight", b.normal(WIDTH, 4) / large[:, None])], "y")
+    return b.model([("x", FLOAT, [1, LENGTH, WIDTH])], [("y", FLOAT, [1, LENGTH, 4])])
+
+
+@pytest.mark.parametrize("form, offered", [("product", True), ("concat", False), ("sum", False)])
+def test_smooth_is_offered_where_what_is_in_front_can_take_the_factors(tmp_path, form, offered):
+    files.write(tmp_path, two_sizes(form, False), {"x": files.Quantizer(617).normal(16, 1, LENGTH, WIDTH)}, "float.onnx")
+    names, report = found(tmp_path, two_sizes(form, True))
+    assert names == [("starved-channels", "both.codes")], report["defects"]
+    assert ("smooth" in report["defects"][0]["cure"]) == offered, report["defects"]

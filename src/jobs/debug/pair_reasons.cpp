@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -105,7 +108,32 @@ std::optional<Coverage> coverage_of_channels(const QuantParams& params, const Te
 
 bool has_far_too_large_scale(const QuantizerLoss& pair) { return pair.coverage && *pair.coverage >= kFarTooWide; }
 
+namespace {
+
+/// Whether what makes `tensor` holds constants that can take a factor of each channel: a Concat or a sum holds none.
+bool takes_factors(const Model& model, std::string tensor) {
+  std::map<std::string, const onnx::NodeProto*> made_by;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
+  }
+  for (auto made = made_by.find(tensor); made != made_by.end(); made = made_by.find(tensor)) {
+    const onnx::NodeProto& node = *made->second;
+    const auto is_constant = [&](const std::string& input) { return input.empty() || is_initializer(model, input); };
+    const auto data = std::ranges::find_if_not(node.input(), is_constant);
+    if (data == node.input().end() || has(node, Trait::Joins)) return false;
+    if (!is_transparent(node) && !has(node, Trait::Moves | Trait::Homogeneous)) {
+      return std::ranges::any_of(node.input(), is_constant);
+    }
+    if (std::ranges::find_if_not(std::next(data), node.input().end(), is_constant) != node.input().end()) return false;
+    tensor = *data;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool can_scale_down(const SimulatedFile& file, const QuantizedTensor& pair) {
+  if (!takes_factors(file.model, pair.tensor)) return false;
   std::set<std::string> values = {pair.output};
   for (const onnx::NodeProto& node : file.model.proto.graph().node()) {
     if (node.input_size() == 0 || !values.contains(node.input(0))) continue;

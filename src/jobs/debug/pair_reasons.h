@@ -50,7 +50,8 @@ PairReason reason_of_some(const Coverage& coverage, bool blocks);
 /// Why it loses what `pair` says. `scaled_down`: as of can_scale_down().
 PairReason reason_of_loss(const QuantizerLoss& pair, bool scaled_down);
 
-/// Whether `smooth` can act: a product reads what the pair makes, and its stored weight takes the factors.
+/// Whether `smooth` can act: what makes the tensor takes the factors of its channels, and so does the stored weight of
+/// a product that reads what the pair makes.
 bool can_scale_down(const SimulatedFile& file, const QuantizedTensor& pair);
 
 /// What helps an activation with too few levels.
