@@ -11,7 +11,10 @@ constexpr std::array kDefects{
                 "QLinearConv and MatMulNBits have scales too, and so has a Mul behind a MatMulInteger or a Cast"},
     FindingName{"zero-point-type", "the zero point has another type than the quantized values"},
     FindingName{"parameter-shape", "the zero point has another shape than the scale"},
-    FindingName{"wrong-axis", "the scales do not fit the tensor along their axis"},
+    FindingName{
+        "wrong-axis",
+        "the scales do not fit the tensor along their axis, or run along another one than the output channels of "
+        "the layer that reads it"},
     FindingName{"wrong-blocks", "the scales of blocks do not fit the tensor"},
     FindingName{"newer-opset", "the operators have the type or attribute only in a later opset"},
     FindingName{"scale-type",
