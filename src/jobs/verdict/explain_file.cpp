@@ -74,7 +74,7 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
       const DebugLossReport measured = debug_loss(loss, quiet);
       merge_defects(report.defects, measured.defects);
       for (const Note& note : measured.notes) {
-        if (note.code == "pair-costs-most") report.notes.push_back(note);
+        if (note.code == "pair-costs-most" && outcome != Outcome::Met) report.notes.push_back(note);
       }
       report.examined = measured.examined;
       if (report.examined < report.samples) report.notes.push_back(not_examined_note(report.examined, report.samples));
