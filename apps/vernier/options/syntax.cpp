@@ -16,11 +16,7 @@ constexpr char kWildcard = '\x1e';
 
 CLI::Option* with_brackets(CLI::Option* option) {
   return option->transform(
-      [](std::string text) {
-        if (text.starts_with(kWildcard)) text.erase(0, 1);
-        return text;
-      },
-      "");
+      [](const std::string& text) { return text.substr(!text.empty() && text.front() == kWildcard ? 1 : 0); }, "");
 }
 
 }  // namespace
