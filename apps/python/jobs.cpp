@@ -19,7 +19,6 @@
 #include "vernier/diagnose.h"
 #include "vernier/doctor.h"
 #include "vernier/eval.h"
-#include "vernier/explain_file.h"
 #include "vernier/fix.h"
 #include "vernier/inspect.h"
 #include "vernier/inspect_engine.h"
@@ -113,12 +112,7 @@ void add_jobs(nb::module_& module) {
   module.def("diagnose", diagnosis(&diagnose), nb::arg(), kListener);
   module.def("search_precision", diagnosis(&search_precision), nb::arg(), kListener);
   module.def("fix", diagnosis(&fix), nb::arg(), kListener);
-  module.def("verify", job<VerifyOptions>(+[](const VerifyOptions& options, const JobSinks& sinks) {
-               ExplainFileOptions explained;
-               static_cast<VerifyOptions&>(explained) = options;
-               return explain_file(explained, sinks);
-             }),
-             nb::arg(), kListener);
+  module.def("verify", job(&verify), nb::arg(), kListener);
   module.def("calibrate", job(&calibrate), nb::arg(), kListener);
   module.def("check_data", job(&check_data), nb::arg(), kListener);
   module.def("evaluate", job(&evaluate), nb::arg(), kListener);

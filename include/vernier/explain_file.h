@@ -21,8 +21,8 @@ struct ExplainFileOptions : VerifyOptions {
 };
 
 /// verify(), then what is wrong with the Q/DQ pairs of the typed model, and what engines make of them: `placements` and
-/// `defects` of the report. The pairs are measured on at most 32 samples, not of a file that an engine refuses;
-/// what the file alone shows is always looked at. Of a file without pairs, and against a reference that is
+/// `defects` of the report. The pairs are measured where the requirement is missed, or where there is none, on at most
+/// 32 samples; what the file alone shows is always looked at. Of a file without pairs, and against a reference that is
 /// quantized itself, there is nothing to explain. What cannot be looked at is a note, never an error: the figures
 /// stand. Cost: of verify(), of debug_loss() on those samples, of check_placement() for each target, and of `compile`.
 /// Errors: those of verify(), Usage when an input would be replaced, or no engine that compiles is one of `target`,

@@ -89,13 +89,6 @@ def found(folder, model, code=1):
     return [(defect["kind"], defect["node"]) for defect in report["defects"]], report
 
 
-@pytest.mark.parametrize("requirement", [[], ["--min-sqnr", "1"], ["--min-sqnr", "60"]])
-def test_verify_names_the_pairs_that_debug_loss_names_whatever_is_required(folder, requirement):
-    names, _ = found(folder, network(np.int8, "x"))
-    done = vernier("verify", "float.onnx", "quantized.onnx", "--data", "x.npz", *requirement, "--json", folder=folder, codes=(0, 1))
-    assert [(defect["kind"], defect["node"]) for defect in json.loads(done.stdout)["defects"]] == names
-
-
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 def test_a_sound_file_has_no_defect(folder, kind):
     assert found(folder, network(kind), code=0)[0] == []

@@ -63,8 +63,7 @@ EnginePlacement placement_on(Target target, const VerifyOptions& options, const 
 void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks& sinks) {
   // Of a file that an engine refuses no figure is worth anything.
   if (const Outcome outcome = outcome_of(report);
-      !report.reference_quantized &&
-      (outcome == Outcome::Met || outcome == Outcome::Missed || outcome == Outcome::NoRequirement)) {
+      !report.reference_quantized && (outcome == Outcome::Missed || outcome == Outcome::NoRequirement)) {
     DebugLossOptions loss{options.float_model, options.typed_model, options.measure,
                           options.command,     /*checked=*/true,    options.target};
     loss.measure.requirement.reset();
@@ -74,7 +73,7 @@ void explain(const VerifyOptions& options, VerifyReport& report, const JobSinks&
       const DebugLossReport measured = debug_loss(loss, quiet);
       merge_defects(report.defects, measured.defects);
       for (const Note& note : measured.notes) {
-        if (note.code == "pair-costs-most" && outcome != Outcome::Met) report.notes.push_back(note);
+        if (note.code == "pair-costs-most") report.notes.push_back(note);
       }
       report.examined = measured.examined;
       if (report.examined < report.samples) report.notes.push_back(not_examined_note(report.examined, report.samples));
