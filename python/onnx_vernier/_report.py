@@ -149,7 +149,8 @@ class DiagnoseReport(Report):
 
     @property
     def plan(self) -> str:
-        """The text of plan.json: the format of every layer and the scale of every tensor. Empty without a result."""
+        """The text of plan.json: the format of every layer and the scale of every tensor. Empty without a result. If the
+        network was repaired, the plan is for the repaired network, which the command alone writes (float.onnx)."""
         return self._plan
 
     def to_html(self) -> str:

@@ -302,3 +302,9 @@ def test_a_configuration_for_training_has_the_ranges_of_the_network_as_it_is(tmp
     assert any("Its ranges are those without repairs" in note for note in report.notes), report.notes
     entries = {entry["quantizer_name"]: entry for entry in runpy.run_path(report.files["qat"])["CONFIG"]["quant_cfg"]}
     assert entries["2.input_quantizer"]["cfg"]["constant_amax"] > 500
+
+
+def test_the_plan_of_a_repaired_network_fits_no_other_model(model, images):
+    report = vernier.fix(model, {"image": images}, low="int8")
+    plan = json.loads(report.plan)
+    assert report.get("repaired") and plan["model_sha256"] != report.model_sha256

@@ -254,10 +254,14 @@ TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std
 
 void write_float(const DiagnoseOptions& options, const Loaded& loaded, const Model& network, Plan& plan,
                  std::map<std::string, std::string>& files) {
-  if (options.output.empty()) return;
-  const std::filesystem::path file = options.output / "float.onnx";
   Model repaired = network;
   give_back_outputs(repaired, loaded.views);
+  if (options.output.empty()) {  // the plan fits no file that is there
+    plan.model_file = "float.onnx, which was not written";
+    plan.model_sha256 = content_sha256(repaired);
+    return;
+  }
+  const std::filesystem::path file = options.output / "float.onnx";
   write_model(repaired, file, {external_data_of_others(options)});
   files["float"] = file.string();
   plan.model_file = file.string();
