@@ -30,9 +30,9 @@ namespace {
 /// Of a difference between two shares: one image of 100 is one point.
 constexpr double kDust = 1e-9;
 
-/// "51.6 %" of a share, else the number.
+/// "51.6 %" of a share, cut off behind two digits as in the table, else the number.
 std::string in_words(const TaskFigure& figure, double value) {
-  return figure.share ? fmt::format("{:.6g} %", 100 * value) : fmt::format("{:.6g}", value);
+  return figure.share ? fmt::format("{:.4g} %", std::floor(value * 1e4 + 1e-9) / 100) : fmt::format("{:.6g}", value);
 }
 
 /// What people start from when they ask for a largest error; nothing is required by it.
@@ -223,7 +223,7 @@ class Evaluation {
     if (!(loss <= *options_.max_loss + kDust)) {
       const auto points = [&](double of) {
         if (!figure.share) return fmt::format("{:.6g}", of);
-        const std::string number = fmt::format("{:.6g}", 100 * of);
+        const std::string number = fmt::format("{:.3g}", 100 * of);
         return number + (number == "1" ? " point" : " points");
       };
       report_.missed.push_back(

@@ -77,7 +77,8 @@ function repairTable(repairs, withLayers) {
   const verdict = r => r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, isTried(r) ? "rejected" : "not applicable");
   const tried = rows.filter(isTried).length;
   const columns = [{title: "repair", kind: "whole", cell: r => shown(r.id)}, ...(withLayers ? [{title: "layers", cell: namesOf}] : []), {title: "before, dB", kind: "num", cell: r => db(r.before_db)},
-    {title: "after, dB", kind: "num", cell: r => db(r.after_db)}, {title: "result", cell: verdict}, {title: "why", kind: "long", cell: r => shown(r.why || "")}];
+    {title: "after, dB", kind: "num", cell: r => db(r.after_db)}, withLayers ? {title: "result", cell: verdict} : {title: "result", cell: r => [verdict(r), h("div", {class: "small"}, shown(r.why || ""))]},
+    ...(withLayers ? [{title: "why", kind: "long", cell: r => shown(r.why || "")}] : [])];
   return h("div", {}, withLayers ? "" : h("p", {class: "small"}, (tried ? `${count(accepted.length)} of ${count(tried)} accepted. ` : "") + (tried < rows.length ? `${count(rows.length - tried)} not applicable.` : "")),
     tableOf("Repairs", columns, rows, {atFirst: Math.min(30, accepted.length || 8)}));
 }
