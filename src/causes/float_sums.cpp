@@ -39,6 +39,11 @@ std::optional<Operands> operands_of(const LayerFacts& layer) {
   return operands;
 }
 
+/// Norms that `centre-stream` knows.
+bool takes_means(const std::string& op_type) {
+  return op_type == "LayerNormalization" || op_type == "InstanceNormalization" || op_type == "GroupNormalization";
+}
+
 }  // namespace
 
 Finding absorption(const LayerFacts& layer) {
@@ -131,7 +136,7 @@ Finding large_mean(const LayerFacts& layer) {
   return of(layer, mean.tensor, own ? 0.9 : 0.85, std::move(figures),
             fmt::format("{}. That magnifies the rounding of '{}' to {} {:.0f} times.", what, printable(mean.tensor),
                         format_title(layer.format), mean.factor),
-            {"centre-stream"});
+            takes_means(mean.op_type) ? std::vector<std::string>{"centre-stream"} : std::vector<std::string>{});
 }
 
 Finding long_accumulation(const LayerFacts& layer) {

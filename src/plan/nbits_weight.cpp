@@ -98,15 +98,17 @@ std::optional<NBitsWeight> nbits_weight(const Model& model, const onnx::NodeProt
 void put_float(Model& model, const std::string& constant, const Tensor& values) {
   onnx::GraphProto* owner = owner_of_initializer(model, constant);
   if (owner == nullptr) return;
-  for (int i = 0; i < owner->node_size(); ++i) {
-    const onnx::NodeProto layer = owner->node(i);
-    if (layer.op_type() != "MatMulNBits" || layer.input_size() < 2 || layer.input(1) != constant) continue;
-    const std::string weight = constant + "/float";
-    set_initializer(model, *owner, weight, values);
-    replace_node(*owner, i, as_matmul(layer, weight));
-    return;
-  }
-  set_initializer(model, *owner, constant, values);
+  const std::string weight = constant + "/float";
+  bool packed = false;
+  for_each_graph(*owner, [&](onnx::GraphProto& graph) {
+    for (int i = 0; i < graph.node_size(); ++i) {
+      const onnx::NodeProto layer = graph.node(i);
+      if (layer.op_type() != "MatMulNBits" || layer.input_size() < 2 || layer.input(1) != constant) continue;
+      replace_node(graph, i, as_matmul(layer, weight));
+      packed = true;
+    }
+  });
+  set_initializer(model, *owner, packed ? weight : constant, values);
 }
 
 bool holds_one_code(const Model& model, const onnx::NodeProto& node, std::size_t block) {

@@ -324,7 +324,6 @@ class PairForm {
 
   /// Its state, which the kernel rounds in every step, stays float.
   bool lstm(const Node& node) {
-    std::vector<std::string> weights;
     for (const int place : {1, 2}) {
       const auto codes = initializer(model_, node.input(place));
       const auto scales = initializer(model_, node.input(place == 1 ? 8 : 10));

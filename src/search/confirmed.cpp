@@ -97,14 +97,15 @@ class Searches {
   }
 
   Trial ask_both(const KeptSet& kept, std::size_t all) {
-    const auto known = earlier_.find(kept);
-    Trial trial = known != earlier_.end() ? known->second : oracle_(kept);
+    const auto [known, is_new] = earlier_.try_emplace(kept);
+    if (is_new) known->second = oracle_(kept);
+    Trial trial = known->second;
     // From a start that both pass, everything kept is no answer.
     if (passes(trial) && !(start_ && kept.size() == all)) {
       if (!judged_.contains(kept)) judged_[kept] = judge_(kept, trial);
       trial = judged_.at(kept);
     }
-    return answers_[kept] = known != earlier_.end() ? trial : told(kept, trial);
+    return answers_[kept] = is_new ? told(kept, trial) : trial;
   }
 
   /// Of the sets that passed in the earlier search, but the one with everything kept. nullopt: the judge passes none.
@@ -213,8 +214,12 @@ MinimalResult search_confirmed(const Search& search, const std::vector<SearchIte
   MinimalResult second =
       searches.second(ranked ? first.items : ranked_after_all(first.items, options), first.kept, confirmed);
   if (!worth_confirming(second)) {
-    if (early) confirm(first = searches.whole(first.items));
     first.trials = second.trials;
+    if (early && second.end == SearchEnd::Impossible) {
+      MinimalResult whole = searches.whole(first.items);
+      if (worth_confirming(whole)) first = std::move(whole);
+    }
+    if (early) confirm(first);
     if (second.end == SearchEnd::Impossible) first.notes.push_back({"nothing-confirmed", {}});
     return first;
   }

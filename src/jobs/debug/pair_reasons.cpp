@@ -124,7 +124,10 @@ bool takes_factors(const Model& model, std::string tensor) {
     if (!is_transparent(node) && !has(node, Trait::Moves | Trait::Homogeneous)) {
       return std::ranges::any_of(node.input(), is_constant);
     }
-    if (std::ranges::find_if_not(std::next(data), node.input().end(), is_constant) != node.input().end()) return false;
+    const bool shaped = node.op_type() == "Reshape" || node.op_type() == "Expand" || node.op_type() == "Slice";
+    if (!shaped && std::ranges::find_if_not(std::next(data), node.input().end(), is_constant) != node.input().end()) {
+      return false;
+    }
     tensor = *data;
   }
   return false;

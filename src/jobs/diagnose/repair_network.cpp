@@ -198,7 +198,16 @@ class NetworkRepair {
     return {[this, those](const RepairState& state) {
               return nearness_db(state.subject, float_outputs(), those, state.reference->outputs);
             },
-            [this, those] { return own_nearness(evenly(those, kSamplesOfNoise)); }};
+            [this, those, known = std::optional<double>()]() mutable {
+              if (!known) known = own_nearness(of_noise(those));
+              return *known;
+            }};
+  }
+
+  /// Of a sequence the first: a state comes from the samples in front.
+  std::vector<std::size_t> of_noise(const std::vector<std::size_t>& samples) const {
+    if (own_.carries.empty()) return evenly(samples, kSamplesOfNoise);
+    return {samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(std::min(samples.size(), kSamplesOfNoise))};
   }
 
   double own_nearness(const std::vector<std::size_t>& samples) const {

@@ -7,7 +7,8 @@
 
 namespace vernier {
 
-/// The model with such a factor behind each node that computes floats. The same model gets the same numbers.
+/// The model with such a factor behind each node of the main graph that computes float32, as far as types are known.
+/// The same model gets the same numbers.
 Model with_rounding_noise(const Model& model);
 
 }  // namespace vernier

@@ -23,7 +23,7 @@ std::vector<ParetoPoint> pareto_points(const SearchContext& context, std::map<Ke
   for (std::size_t length = 1; length < context.items.size() && more < kMoreTrials && !stopped();
        length += (length + 1) / 2 + 1) {
     const KeptSet set = prefix(ranking, length);
-    if (measured.contains(set)) continue;
+    if (const auto known = measured.find(set); known != measured.end() && has_exact_damage(known->second)) continue;
     const Trial trial = oracle(set);
     ++more;
     measured[set] = trial;

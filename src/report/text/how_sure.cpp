@@ -109,13 +109,13 @@ void say_how_sure(const DiagnoseReport& report, const RunFigures& run, Answer& a
   const auto text = [&](double of) { return of_top1 ? percent_text(of) : db_text(of) + " dB"; };
   if (calibrated_on_same_samples(report)) {
     answer.sentence += " These samples calibrated the ranges too, so they cannot show what new ones get.";
-  } else {
-    constexpr std::size_t kFewSamples = 30;
-    answer.sentence += fmt::format(" On {}new samples: above {}, {:g} % sure", of_top1 ? "" : "as many ", text(*above),
-                                   100 * requirement.confidence);
-    const bool few = report.samples < kFewSamples && !of_top1;
-    answer.sentence += few ? fmt::format("; {}.", unlike_text(report.samples, requirement.confidence)) : ".";
+    return;
   }
+  constexpr std::size_t kFewSamples = 30;
+  answer.sentence += fmt::format(" On {}new samples: above {}, {:g} % sure", of_top1 ? "" : "as many ", text(*above),
+                                 100 * requirement.confidence);
+  const bool few = report.samples < kFewSamples && !of_top1;
+  answer.sentence += few ? fmt::format("; {}.", unlike_text(report.samples, requirement.confidence)) : ".";
   if (value < limit || *above >= limit) return;
   answer.first(of_top1 && run.passed == true
                    ? fmt::format("{} cannot prove {}, whatever the result: the figure itself decided.", samples,

@@ -474,9 +474,8 @@ constexpr NoteTemplate kNotes[] = {
      "{count:#product} written as MatMulNBits of ONNX Runtime (com.microsoft), because its optimizer would not fuse "
      "{count:?it|them} with the 4-bit weight"},
     {"weights-quantized-again",
-     "{weights:#weight} ({weights:3}) {weights:?gets|get} scales of {weights:?its|their} own: the file's lose at least "
-     "4 "
-     "times as much of {weights:?it|them}"},
+     "{weights:#weight} ({weights:3}) {weights:?gets|get} scales of {weights:?its|their} own: the scales of the file "
+     "lose at least 4 times as much of {weights:?it|them}"},
     {"weights-undone",
      "{count:#weight} {count:?differs|differ} from the float model. Other layers undo that, as after a permutation, a "
      "rotation or a folded factor"},
