@@ -221,7 +221,7 @@ def page(record):
                      "a Linear rounded by them, and multiplied in FP32."),
               filled("- Blocks of INT4: at most 128 inputs, as each tool makes them."),
               filled("- Formats in blocks are for Linear layers alone: NVFP4 with a multiple of 16 inputs, MXFP8 and INT4 with a multiple of 32."),
-              "", "## SQNR, and top-1 accuracy or perplexity", "",
+              "", "## Accuracy", "",
               *table(record, lambda result, row: f"{row['db']:.1f} dB, {task_text(result['metric'], row['task'])}"), "",
               *losses(record), "", *(line for text in record.get("remarks", []) for line in (filled(text), "")),
                "## Layers in low precision, and CPU seconds", "",

@@ -150,7 +150,7 @@ NO_PROSE = {
     "src/report/text/doctor_text.cpp": ["TensorRT"],  # an engine's own name
     "src/report/text/bench_text.cpp": [" on "],  # what an engine is called, cut before its device
     # A command line is repeated with another option, which the row of the option has to name.
-    "src/report/text/alternatives_text.cpp": ["--output=", "--target=", "--low="],
+    "src/report/text/alternatives_text.cpp": ["--output="],
     "src/report/text/commands.cpp": ["--"],
     "src/report/html/page.cpp": ["{{", "}}"],  # the template
     "src/report/export/deploy.cpp": ["```"],  # a block of code in Markdown

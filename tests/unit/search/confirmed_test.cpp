@@ -203,6 +203,21 @@ TEST(SearchConfirmed, StaysWithinTheBudgetOfBothSearches) {
   }
 }
 
+TEST(SearchConfirmed, EndsWithASetThatPassedWhereTheBudgetIsSpentBehindARefusal) {
+  const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
+  for (const double factor : {1.05, 1.3}) {
+    for (std::size_t budget = 3; budget <= 40; ++budget) {
+      File file{toy, always(factor)};
+      MinimalOptions options;
+      options.max_trials = budget;
+      const MinimalResult result = file.search(nullptr, options);
+      EXPECT_TRUE(passes(result.final_trial)) << factor << " " << budget;
+      EXPECT_LE(result.trials, budget);
+      EXPECT_EQ(file.confirmed.back(), result.kept) << factor << " " << budget;
+    }
+  }
+}
+
 TEST(SearchConfirmed, KeepsTheBestSetThatItKnowsWhereTheSecondSearchIsCutShort) {
   const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
   const KeptSet unlucky = File{toy}.search().kept;
