@@ -213,8 +213,7 @@ std::map<std::string, OutputStats> Experiment::outputs_on_unseen(const Plan& pla
 }
 
 const LowStats* Experiment::low_outputs(const Plan& plan) {
-  if (golden() || !unseen_) return nullptr;
-  if (std::ranges::any_of(ends(), [&](const Plan& end) { return end.layers == plan.layers; })) return nullptr;
+  if (golden() || !unseen_ || unseen_->is_end(plan)) return nullptr;
   const std::lock_guard lock(making_low_);
   if (!unseen_low_) unseen_low_ = low_stats(subject(), outputs_on_unseen(all_low_plan_));
   return &*unseen_low_;

@@ -11,7 +11,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <ostream>
 #include <set>
 #include <span>
 #include <string>
@@ -22,6 +21,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "jobs/search/best_plan.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set_report.h"
 #include "jobs/search/shared_trials.h"
@@ -142,7 +142,10 @@ class KeptSetSearch {
     journal_.emplace(std::move(file), identity, units_.names(), request_.options.resume,
                      /*reader=*/!job_ranks().first());
     for (const Note& note : journal_->notes()) say(note_text(note));
-    if (journal_->writes()) say(fmt::format("trials: {}", printable(journal_->path().string())));
+    if (journal_->writes()) {
+      best_.emplace(journal_->path(), sinks_);
+      say(fmt::format("trials: {}", printable(journal_->path().string())));
+    }
     say_lost();
     for (const RecordedTrial& known : journal_->trials()) ahead_.trials.skip(known.kept);
   }
@@ -271,27 +274,10 @@ class KeptSetSearch {
     say(fmt::format("{}, damage {:.3f}: {}", what, trial.damage, word_of(trial.verdict)));
   }
 
-  std::filesystem::path file_of_best() const {
-    std::filesystem::path file = journal_->path();
-    return file += ".best.json";
-  }
-
-  void forget_best() {
-    best_.reset();
-    std::error_code unsaid;
-    std::filesystem::remove(file_of_best(), unsaid);
-  }
-
   void keep_best(const KeptSet& set, const Trial& trial) {
-    if (trial.verdict != Verdict::Good || !journal_ || !journal_->writes()) return;
-    if (best_ && context_.cost(*best_) <= context_.cost(set)) return;
-    best_ = set;
-    const std::string plan = plan_to_json(experiment_.plan_of(units_.steps(set)));
-    try {
-      replace_regular_file(file_of_best(), [&](std::ostream& out) { out << plan; });
-    } catch (const Error& error) {
-      if (!std::exchange(said_no_best_, true)) sinks_.warn({"best-plan-not-kept", {{"error", error.what()}}});
-    }
+    if (trial.verdict != Verdict::Good || !best_ || !journal_->writes()) return;
+    const double cost = context_.cost(set);
+    if (best_->is_improved_by(cost)) best_->keep(set, cost, experiment_.plan_of(units_.steps(set)));
   }
 
   MinimalResult search_set(const Oracle& oracle, MinimalOptions options) {
@@ -344,7 +330,7 @@ class KeptSetSearch {
     test = row(set, trial);
     test.samples = samples;
     say_trial(fmt::format("the file of {} kept", test.layers.size()), trial);
-    if (trial.verdict != Verdict::Good && best_ == set) forget_best();
+    if (trial.verdict != Verdict::Good && best_) best_->forget(set);
     keep_best(set, trial);
   }
 
@@ -454,12 +440,12 @@ class KeptSetSearch {
   TrialsAhead ahead_;
   Oracle oracle_;
   std::optional<Journal> journal_;
-  bool said_lost_ = false, said_no_best_ = false;
+  bool said_lost_ = false;
   std::vector<TestRow> tests_;
-  std::vector<KeptSet> tested_;  // the set of each
-  std::vector<double> shares_;   // of a ladder, by step: what is left of the layer's damage with it
-  std::optional<KeptSet> best_;  // of which a plan is beside the journal
-  std::set<KeptSet> judged_;     // by their files
+  std::vector<KeptSet> tested_;   // the set of each
+  std::vector<double> shares_;    // of a ladder, by step: what is left of the layer's damage with it
+  std::optional<BestPlan> best_;  // with a journal that is written
+  std::set<KeptSet> judged_;      // by their files
   const JudgePassing judge_file_ = [this](const KeptSet& set, const Trial& passed) { return as_file(set, passed); };
   bool files_decide_ = false;  // one was refused whose trial passed
   std::size_t sample_inferences_ = 0;

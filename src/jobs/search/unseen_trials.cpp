@@ -113,6 +113,10 @@ void UnseenTrials::visit(const Plan& plan, const std::vector<std::size_t>& order
   }
 }
 
+bool UnseenTrials::is_end(const Plan& plan) const {
+  return std::ranges::any_of(ends_, [&](const Plan& end) { return end.layers == plan.layers; });
+}
+
 std::string UnseenTrials::plan_digest(const Plan& plan) {
   const std::lock_guard lock(making_);
   std::string digest = "unseen";

@@ -53,6 +53,7 @@ class UnseenTrials {
   /// Shows the judged outputs, network by network.
   void visit(const Plan& plan, const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
+  bool is_end(const Plan& plan) const;
   /// Stands for what `plan` computes in these networks.
   std::string plan_digest(const Plan& plan);
   void forget_switched();
